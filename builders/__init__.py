@@ -1,0 +1,1 @@
+"""Clean video in, Parquet dataset out."""

@@ -1,0 +1,1 @@
+"""Dataset in, table out: test-time adaptation measured on corrupted video."""

@@ -1,0 +1,83 @@
+"""What every command shares: help written for a person, and mistakes told in one sentence."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+from vidc.errors import InputError
+
+USER_MISTAKE = 2
+INTERRUPTED = 130
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose help opens with its examples and whose errors are one sentence."""
+
+    def __init__(self, *args: object, examples: str = "", **kwargs: object) -> None:
+        kwargs.setdefault("formatter_class", _HelpFormatter)
+        kwargs.setdefault("allow_abbrev", False)
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        self.examples = examples
+
+    def format_help(self) -> str:
+        """The examples, then argparse's own help."""
+        return (
+            f"{self.examples.strip()}\n\n{super().format_help()}"
+            if self.examples
+            else super().format_help()
+        )
+
+    def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:
+        """As argparse's, but an unknown option comes with the nearest known one."""
+        parsed, extra = self.parse_known_args(args, namespace)
+        if extra:
+            self.error(self._about_extra(extra[0]))
+        return parsed
+
+    def _about_extra(self, word: str) -> str:
+        if not word.startswith("-"):
+            return f"unexpected argument '{word}'"
+        near = difflib.get_close_matches(
+            word.split("=")[0], self._option_string_actions, n=1, cutoff=0.5
+        )
+        hint = f": did you mean {near[0]}?" if near else ""
+        return f"unknown option {word}{hint}"
+
+    def error(self, message: str) -> NoReturn:
+        """One sentence on standard error, then exit code 2."""
+        self.exit(USER_MISTAKE, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+class _HelpFormatter(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):
+    """Defaults shown, but not where there is none to show."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=30, width=100)
+
+    def _get_help_string(self, action: argparse.Action) -> str | None:
+        if action.default in (None, False, argparse.SUPPRESS) or action.default == []:
+            return action.help
+        return super()._get_help_string(action)
+
+
+def run(main: Callable[[Sequence[str]], int], program: str) -> NoReturn:
+    """Run a command and leave with its exit code; a user's mistake is one sentence and code 2."""
+    try:
+        code = main(sys.argv[1:])
+        sys.stdout.flush()
+    except InputError as mistake:
+        sys.stderr.write(f"{program}: {mistake}\n")
+        code = USER_MISTAKE
+    except KeyboardInterrupt:
+        sys.stderr.write(f"{program}: interrupted; the same command continues where it stopped\n")
+        code = INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output has gone (`| head`): not an error, and nothing more to say.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    sys.exit(code)
