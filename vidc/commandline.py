@@ -32,7 +32,9 @@ class Parser(argparse.ArgumentParser):
             else super().format_help()
         )
 
-    def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:
+    def parse_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: Any = None
+    ) -> Any:
         """As argparse's, but an unknown option comes with the nearest known one."""
         parsed, extra = self.parse_known_args(args, namespace)
         if extra:
