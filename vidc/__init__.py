@@ -5,4 +5,55 @@ Four names are the whole API: :func:`corrupt`, ``corruptions()``, :func:`load`, 
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from vidc import corruptions
+    from vidc.eval.evaluate import evaluate
+    from vidc.frames import Pixels
+    from vidc.reading import load
+
 __version__ = "0.1.0"
+__all__ = ["corrupt", "corruptions", "evaluate", "load"]
+
+
+def corrupt(
+    frame: Pixels,
+    name: str,
+    severity: int = 5,
+    *,
+    key: tuple[str, str, int],
+    seed: int = 0,
+    temporal: str = "iid",
+) -> Pixels:
+    """A corrupted copy of one RGB frame, the same on every machine and in every order.
+
+    ``key`` says whose randomness it is: (dataset, video, frame index). With the key of a frame of
+    a built dataset, this returns that frame's very pixels.
+
+    >>> import numpy as np, vidc
+    >>> frame = np.full((224, 224, 3), 128, np.uint8)
+    >>> snowy = vidc.corrupt(frame, "snow", severity=5, key=("imagenet-vid", "some_video", 17))
+    >>> again = vidc.corrupt(frame, "snow", severity=5, key=("imagenet-vid", "some_video", 17))
+    >>> snowy.shape, bool((snowy == again).all()), bool((frame == 128).all())
+    ((224, 224, 3), True, True)
+    >>> vidc.corruptions()[:3]
+    ('gaussian_noise', 'snow', 'rain')
+    """
+    from vidc.corruptions import Key
+    from vidc.corruptions import corrupt as corrupt_with_key
+
+    dataset, video, index = key
+    return corrupt_with_key(frame, name, severity, Key(seed, dataset, video, index), temporal)
+
+
+def __getattr__(name: str) -> Any:
+    """The rest of the API, imported when first used, so that ``import vidc`` costs nothing."""
+    if name == "corruptions":
+        return import_module("vidc.corruptions")
+    if name == "load":
+        return import_module("vidc.reading").load
+    if name == "evaluate":
+        return import_module("vidc.eval.evaluate").evaluate
+    raise AttributeError(f"module 'vidc' has no attribute '{name}'")
