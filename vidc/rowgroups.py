@@ -1,0 +1,227 @@
+"""Stored rows: the annotations as an index of positions, and the image shards by row group."""
+
+from __future__ import annotations
+
+import bisect
+import hashlib
+import itertools
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from vidc import frames
+from vidc.errors import InputError
+from vidc.hub import Files, Folder
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+LABEL_COLUMNS = ("video", "frame", "label", "labels")
+# Enough for a reader going through in order and another one beside it.
+_GROUPS_KEPT = 4
+_SHARDS_KEPT = 8
+
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+
+
+@dataclass(frozen=True)
+class ShardRecord:
+    """What the manifest says of one shard."""
+
+    name: str
+    rows: int
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class RowGroup:
+    """Consecutive rows of one shard, in memory."""
+
+    shard: str
+    first: int  # position of its first row in the config's order
+    images: pa.Array  # encoded bytes
+    rows: list[dict[str, Any]]  # every column but the image
+
+    @property
+    def stop(self) -> int:
+        """The position after its last row."""
+        return self.first + len(self.rows)
+
+
+@contextmanager
+def readable(shard: str) -> Iterator[None]:
+    """Name the shard in whatever pyarrow raises for a damaged file."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, OSError) as damage:
+        reason = str(damage).split("\n")[0].rstrip(". ")
+        raise InputError(
+            f"{shard} is damaged ({reason}): build or download the dataset again."
+        ) from damage
+
+
+def read_index(
+    files: Files, shards: Sequence[ShardRecord], config: str, *, verify: bool
+) -> pa.Table:
+    """The labels and pixel hashes (column ``sha256``) of all rows of a config, in order."""
+    import pyarrow as pa
+
+    return pa.concat_tables([_read_annotations(files, shard, config, verify) for shard in shards])
+
+
+def _read_annotations(files: Files, shard: ShardRecord, config: str, verify: bool) -> pa.Table:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = files.path(shard.name)
+    if verify and _sha256(path) != shard.sha256:
+        raise InputError(
+            f"{shard.name} in {files.where} is not the file its manifest.json describes: "
+            "build or download the dataset again."
+        )
+    with readable(shard.name):
+        stored = pq.ParquetFile(path)
+        _check_schema(shard.name, stored.schema_arrow, frames.annotations_schema([config]))
+        table = stored.read(columns=[*LABEL_COLUMNS, f"sha256.{config}"])
+    _check_rows(shard, table.num_rows)
+    hashes = [chunk.field(config) for chunk in table.column("sha256").chunks]
+    return table.set_column(
+        table.schema.get_field_index("sha256"), "sha256", pa.chunked_array(hashes, pa.string())
+    )
+
+
+class ShardReader:
+    """Row groups of one config's shards by position, the last few kept; safe among threads."""
+
+    def __init__(self, files: Files, shards: Sequence[ShardRecord]) -> None:
+        self._files = files
+        self._shards = tuple(shards)
+        self._firsts = [0, *itertools.accumulate(shard.rows for shard in shards)]
+        self._lock = threading.Lock()
+        self._open: OrderedDict[int, _OpenShard] = OrderedDict()
+        self._groups: OrderedDict[tuple[int, int], RowGroup] = OrderedDict()
+
+    def check(self, first: int, stop: int) -> None:
+        """Look at the shards of these rows without reading a frame: there, whole, and ours.
+
+        Only in a folder: on the Hub it would mean downloading everything before the first frame.
+        """
+        if not isinstance(self._files, Folder):
+            return
+        for number in range(self._number(first), self._number(max(first, stop - 1)) + 1):
+            self._opened(number)
+
+    def read(self, position: int) -> RowGroup:
+        """The row group that holds this position."""
+        with self._lock:
+            number = self._number(position)
+            shard = _kept(self._open, number, lambda: self._opened(number), _SHARDS_KEPT)
+            row = position - self._firsts[number]
+            group = bisect.bisect_right(shard.starts, row) - 1
+            return _kept(
+                self._groups,
+                (number, group),
+                lambda: self._read_group(number, shard, group),
+                _GROUPS_KEPT,
+            )
+
+    def _number(self, position: int) -> int:
+        return bisect.bisect_right(self._firsts, position, hi=len(self._shards)) - 1
+
+    def _opened(self, number: int) -> _OpenShard:
+        return _open_shard(self._files, self._shards[number])
+
+    def _read_group(self, number: int, shard: _OpenShard, group: int) -> RowGroup:
+        name = self._shards[number].name
+        with readable(name):
+            table = shard.file.read_row_group(group).combine_chunks()
+            image = table.column("image").chunk(0)
+            return RowGroup(
+                shard=name,
+                first=self._firsts[number] + shard.starts[group],
+                images=image.field("bytes"),
+                rows=table.drop_columns(["image"]).to_pylist(),
+            )
+
+
+@dataclass(frozen=True)
+class _OpenShard:
+    file: pq.ParquetFile
+    starts: list[int]  # first row of each row group
+
+
+def _open_shard(files: Files, shard: ShardRecord) -> _OpenShard:
+    import pyarrow.parquet as pq
+
+    path = files.path(shard.name)
+    if path.stat().st_size != shard.bytes:
+        raise InputError(
+            f"{shard.name} in {files.where} has {path.stat().st_size} bytes where its "
+            f"manifest.json says {shard.bytes}: build or download the dataset again."
+        )
+    with readable(shard.name):
+        # Not memory-mapped: a file cut short while it is read would end the process by a signal.
+        stored = pq.ParquetFile(path)
+        _check_schema(shard.name, stored.schema_arrow, frames.image_schema())
+        groups = [stored.metadata.row_group(i).num_rows for i in range(stored.num_row_groups)]
+    _check_rows(shard, sum(groups))
+    return _OpenShard(stored, [0, *itertools.accumulate(groups[:-1])])
+
+
+def _check_schema(name: str, found: pa.Schema, wanted: pa.Schema) -> None:
+    for field in wanted:
+        at = found.get_field_index(field.name)
+        if at < 0 or not _same_type(found.field(at).type, field.type):
+            raise InputError(
+                f"{name} is not a shard of this dataset: its column '{field.name}' is missing or "
+                "of another type."
+            )
+
+
+def _same_type(found: pa.DataType, wanted: pa.DataType) -> bool:
+    """Equal, but for the names of list items (writers differ) and further hashed configs."""
+    import pyarrow as pa
+
+    if pa.types.is_list(wanted):
+        return pa.types.is_list(found) and _same_type(found.value_type, wanted.value_type)
+    if pa.types.is_struct(wanted):
+        return pa.types.is_struct(found) and all(
+            found.get_field_index(part.name) >= 0
+            and _same_type(found.field(part.name).type, part.type)
+            for part in wanted
+        )
+    return bool(found == wanted)
+
+
+def _check_rows(shard: ShardRecord, rows: int) -> None:
+    if rows != shard.rows:
+        raise InputError(
+            f"{shard.name} has {rows} rows where its manifest.json says {shard.rows}: "
+            "build or download the dataset again."
+        )
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _kept(
+    cache: OrderedDict[_Key, _Value], key: _Key, make: Callable[[], _Value], limit: int
+) -> _Value:
+    """The cached value, made where it is not there; the least recently used one goes."""
+    if key not in cache:
+        cache[key] = make()
+        if len(cache) > limit:
+            cache.popitem(last=False)
+    cache.move_to_end(key)
+    return cache[key]
