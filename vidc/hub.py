@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from vidc import manifest
 from vidc.errors import InputError
 
-MANIFEST = "manifest.json"
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
 
 
@@ -73,7 +73,7 @@ class HubDataset:
     def pinned(self) -> HubDataset:
         """The same dataset held at today's commit, so that a later upload cannot mix two builds."""
         # The cache keeps a file under snapshots/<commit>/, which also works without a network.
-        commit = self.path(MANIFEST).parent.name
+        commit = self.path(manifest.FILE).parent.name
         return HubDataset(self.id, commit, self.token)
 
 
@@ -81,8 +81,8 @@ def find(path_or_id: str | Path, revision: str | None = None, token: str | None 
     """The files of a folder, or of a Hub dataset where no such folder exists."""
     root = Path(path_or_id)
     if root.is_dir():
-        if not (root / MANIFEST).is_file():
-            raise InputError(f"{root} has no {MANIFEST}: give the folder of a finished build.")
+        if not (root / manifest.FILE).is_file():
+            raise InputError(f"{root} has no {manifest.FILE}: give the folder of a finished build.")
         return Folder(root)
     if root.exists():
         raise InputError(f"{root} is a file: give the folder of a built dataset or a Hub id.")

@@ -7,7 +7,7 @@ import hashlib
 import itertools
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vidc import frames
+from vidc import manifest as manifests
 from vidc.classes import class_list
 from vidc.errors import InputError, unknown
 from vidc.frames import ANNOTATIONS, Box, Frame, FrameLabels, Pixels, StreamInfo
-from vidc.hub import MANIFEST, Files, find
-from vidc.rowgroups import LABEL_COLUMNS, RowGroup, ShardReader, ShardRecord, read_index
+from vidc.hub import find
+from vidc.manifest import Manifest
+from vidc.rowgroups import LABEL_COLUMNS, RowGroup, ShardReader, read_index
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,11 +54,14 @@ def load(
     ...     frame.image, frame.label
     """
     files = find(path_or_id, revision, token)
-    manifest = _read_manifest(files)
-    config = _pick(manifest, config, files.where)
-    index = read_index(files, _shards(manifest, ANNOTATIONS), config, verify=verify)
+    manifest = manifests.read(files.path(manifests.FILE).parent)
+    if config is None:
+        config = default_config(manifest.configs)
+    elif config not in manifest.configs:
+        raise unknown(f"config of {files.where}", config, manifest.configs)
+    index = read_index(files, manifest, config, verify=verify)
     span = _span(index, video, start, stop)
-    shards = ShardReader(files, _shards(manifest, config))
+    shards = ShardReader(files, manifest, config)
     shards.check(span.start, span.stop)
     return Reader(
         manifest, config, index, shards, span, decode=decode, threads=threads, verify=verify
@@ -80,7 +85,7 @@ class Reader:
 
     def __init__(
         self,
-        manifest: Mapping[str, Any],
+        manifest: Manifest,
         config: str,
         index: pa.Table,
         shards: ShardReader,
@@ -111,15 +116,15 @@ class Reader:
         """What this stream is."""
         manifest = self.manifest
         corruption, severity = frames.parse_config(self.config)
-        size = manifest["recipe"]["size"]
+        size = manifest.recipe.size
         return StreamInfo(
-            dataset=manifest["name"],
-            split=manifest["split"],
+            dataset=manifest.name,
+            split=manifest.split,
             corruption=corruption,
             severity=severity,
-            classes=class_list(manifest["classes"]),
+            classes=class_list(manifest.classes),
             fingerprint=self._fingerprint(),
-            complete=bool(manifest["complete"]) and self._whole,
+            complete=manifest.complete and self._whole,
             size=(size, size) if size else None,
         )
 
@@ -232,46 +237,11 @@ class Reader:
 
     def _fingerprint(self) -> str:
         """Names the rows read here through the annotations' hashes, which hold every pixel's."""
-        shards = _shards(self.manifest, ANNOTATIONS)
-        parts = [self.manifest["name"], self.manifest["split"], self.config]
-        parts += [self._span.start, self._span.stop, *(shard.sha256 for shard in shards)]
+        manifest = self.manifest
+        shards = [manifest.shards[name].sha256 for name in manifest.files(ANNOTATIONS)]
+        parts = [manifest.name, manifest.split, self.config, self._span.start, self._span.stop]
+        parts += shards
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
-
-
-def _read_manifest(files: Files) -> dict[str, Any]:
-    path = files.path(MANIFEST)
-    try:
-        manifest: dict[str, Any] = json.loads(path.read_text("utf-8"))
-    except ValueError:
-        raise InputError(f"{path} is not JSON: build or download the dataset again.") from None
-    return manifest
-
-
-def _pick(manifest: Mapping[str, Any], config: str | None, where: str) -> str:
-    built = sorted({name.split("/")[1] for name in manifest["shards"]} - {ANNOTATIONS})
-    if not built:
-        raise InputError(
-            f"{where} holds a recipe without frames: rebuild them from your own clean copy with "
-            f"'python -m vidc.build from-recipe {where}'."
-        )
-    if config is None:
-        return default_config(built)
-    if config not in built:
-        raise unknown(f"config of {where}", config, built)
-    return config
-
-
-def _shards(manifest: Mapping[str, Any], config: str) -> list[ShardRecord]:
-    """The shards of a config in order, by the names that the layout gives them."""
-    count = sum(name.startswith(f"data/{config}/") for name in manifest["shards"])
-    names = [
-        f"data/{config}/{manifest['split']}-{number:05d}-of-{count:05d}.parquet"
-        for number in range(count)
-    ]
-    for name in names:
-        if name not in manifest["shards"]:
-            raise InputError(f"{MANIFEST} does not list {name}: build the dataset again.")
-    return [ShardRecord(name=name, **manifest["shards"][name]) for name in names]
 
 
 def _span(index: pa.Table, video: str | None, start: int, stop: int | None) -> range:

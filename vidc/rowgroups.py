@@ -7,7 +7,7 @@ import hashlib
 import itertools
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from vidc import frames
 from vidc.errors import InputError
 from vidc.hub import Files, Folder
+from vidc.manifest import Manifest, Shard
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,16 +29,6 @@ _SHARDS_KEPT = 8
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
-
-
-@dataclass(frozen=True)
-class ShardRecord:
-    """What the manifest says of one shard."""
-
-    name: str
-    rows: int
-    bytes: int
-    sha256: str
 
 
 @dataclass(frozen=True)
@@ -69,30 +60,31 @@ def readable(shard: str) -> Iterator[None]:
         ) from damage
 
 
-def read_index(
-    files: Files, shards: Sequence[ShardRecord], config: str, *, verify: bool
-) -> pa.Table:
+def read_index(files: Files, manifest: Manifest, config: str, *, verify: bool) -> pa.Table:
     """The labels and pixel hashes (column ``sha256``) of all rows of a config, in order."""
     import pyarrow as pa
 
-    return pa.concat_tables([_read_annotations(files, shard, config, verify) for shard in shards])
+    return pa.concat_tables(
+        _read_annotations(files, name, manifest.shards[name], config, verify)
+        for name in manifest.files(frames.ANNOTATIONS)
+    )
 
 
-def _read_annotations(files: Files, shard: ShardRecord, config: str, verify: bool) -> pa.Table:
+def _read_annotations(files: Files, name: str, shard: Shard, config: str, verify: bool) -> pa.Table:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    path = files.path(shard.name)
+    path = files.path(name)
     if verify and _sha256(path) != shard.sha256:
         raise InputError(
-            f"{shard.name} in {files.where} is not the file its manifest.json describes: "
+            f"{name} in {files.where} is not the file its manifest.json describes: "
             "build or download the dataset again."
         )
-    with readable(shard.name):
+    with readable(name):
         stored = pq.ParquetFile(path)
-        _check_schema(shard.name, stored.schema_arrow, frames.annotations_schema([config]))
+        _check_schema(name, stored.schema_arrow, frames.annotations_schema([config]))
         table = stored.read(columns=[*LABEL_COLUMNS, f"sha256.{config}"])
-    _check_rows(shard, table.num_rows)
+    _check_rows(name, shard, table.num_rows)
     hashes = [chunk.field(config) for chunk in table.column("sha256").chunks]
     return table.set_column(
         table.schema.get_field_index("sha256"), "sha256", pa.chunked_array(hashes, pa.string())
@@ -102,10 +94,11 @@ def _read_annotations(files: Files, shard: ShardRecord, config: str, verify: boo
 class ShardReader:
     """Row groups of one config's shards by position, the last few kept; safe among threads."""
 
-    def __init__(self, files: Files, shards: Sequence[ShardRecord]) -> None:
+    def __init__(self, files: Files, manifest: Manifest, config: str) -> None:
         self._files = files
-        self._shards = tuple(shards)
-        self._firsts = [0, *itertools.accumulate(shard.rows for shard in shards)]
+        self._names = manifest.files(config)
+        self._shards = [manifest.shards[name] for name in self._names]
+        self._firsts = [0, *itertools.accumulate(shard.rows for shard in self._shards)]
         self._lock = threading.Lock()
         self._open: OrderedDict[int, _OpenShard] = OrderedDict()
         self._groups: OrderedDict[tuple[int, int], RowGroup] = OrderedDict()
@@ -138,10 +131,10 @@ class ShardReader:
         return bisect.bisect_right(self._firsts, position, hi=len(self._shards)) - 1
 
     def _opened(self, number: int) -> _OpenShard:
-        return _open_shard(self._files, self._shards[number])
+        return _open_shard(self._files, self._names[number], self._shards[number])
 
     def _read_group(self, number: int, shard: _OpenShard, group: int) -> RowGroup:
-        name = self._shards[number].name
+        name = self._names[number]
         with readable(name):
             table = shard.file.read_row_group(group).combine_chunks()
             image = table.column("image").chunk(0)
@@ -159,21 +152,21 @@ class _OpenShard:
     starts: list[int]  # first row of each row group
 
 
-def _open_shard(files: Files, shard: ShardRecord) -> _OpenShard:
+def _open_shard(files: Files, name: str, shard: Shard) -> _OpenShard:
     import pyarrow.parquet as pq
 
-    path = files.path(shard.name)
+    path = files.path(name)
     if path.stat().st_size != shard.bytes:
         raise InputError(
-            f"{shard.name} in {files.where} has {path.stat().st_size} bytes where its "
+            f"{name} in {files.where} has {path.stat().st_size} bytes where its "
             f"manifest.json says {shard.bytes}: build or download the dataset again."
         )
-    with readable(shard.name):
+    with readable(name):
         # Not memory-mapped: a file cut short while it is read would end the process by a signal.
         stored = pq.ParquetFile(path)
-        _check_schema(shard.name, stored.schema_arrow, frames.image_schema())
+        _check_schema(name, stored.schema_arrow, frames.image_schema())
         groups = [stored.metadata.row_group(i).num_rows for i in range(stored.num_row_groups)]
-    _check_rows(shard, sum(groups))
+    _check_rows(name, shard, sum(groups))
     return _OpenShard(stored, [0, *itertools.accumulate(groups[:-1])])
 
 
@@ -202,10 +195,10 @@ def _same_type(found: pa.DataType, wanted: pa.DataType) -> bool:
     return bool(found == wanted)
 
 
-def _check_rows(shard: ShardRecord, rows: int) -> None:
+def _check_rows(name: str, shard: Shard, rows: int) -> None:
     if rows != shard.rows:
         raise InputError(
-            f"{shard.name} has {rows} rows where its manifest.json says {shard.rows}: "
+            f"{name} has {rows} rows where its manifest.json says {shard.rows}: "
             "build or download the dataset again."
         )
 

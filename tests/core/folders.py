@@ -141,6 +141,13 @@ def manifest(shape: Shape, records: dict[str, dict[str, object]]) -> dict[str, o
             "seed": 0,
             "stride": 1,
         },
+        "build": {
+            "limit_videos": None,
+            "shard_size": 1,
+            "allow_missing": False,
+            "skip_broken": False,
+            "plan": "0" * 64,
+        },
         "versions": {"vidc": "0.1.0", "numpy": "2", "opencv": "5", "pillow": "13", "pyarrow": "26"},
         "videos": shape.videos,
         "frames": shape.videos * shape.frames,
