@@ -1,0 +1,303 @@
+"""manifest.json: what a built dataset is, and the sha256 of every file that it is made of."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from vidc.errors import InputError
+from vidc.files import write_whole
+from vidc.frames import ANNOTATIONS, CLEAN, config_name
+
+FILE = "manifest.json"
+SCHEMA = 1
+
+# A manifest may come from the internet: these are all the names that it may make us open.
+_NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]*"
+_SHARD = re.compile(rf"data/{_NAME}/{_NAME}-\d{{5,}}-of-\d{{5,}}\.parquet")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_LARGEST_FILE = 256 * 2**20
+
+
+@dataclass(frozen=True)
+class RecipeEntry:
+    """Everything that decides a pixel, beside the clean video itself."""
+
+    version: str
+    corruptions: tuple[tuple[str, int], ...]
+    size: int | None  # None: as large as the source
+    format: str
+    quality: int | None
+    subsampling: str | None
+    temporal: str
+    seed: int
+    stride: int
+
+
+@dataclass(frozen=True)
+class BuildEntry:
+    """Which videos were asked for and how they were cut into shards."""
+
+    limit_videos: int | None
+    shard_size: int
+    allow_missing: bool
+    skip_broken: bool
+    plan: str  # sha256 over all settings and every (video, start, stop) of every shard
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One Parquet file."""
+
+    sha256: str
+    rows: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A source file that was left out, and why."""
+
+    file: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """The whole of manifest.json; equal builds have equal manifests."""
+
+    name: str
+    source: str
+    split: str
+    classes: str
+    complete: bool  # every frame of every video of the split
+    recipe: RecipeEntry
+    build: BuildEntry
+    versions: Mapping[str, str]
+    videos: int
+    frames: int
+    class_counts: Mapping[str, int]
+    skipped: tuple[Skipped, ...]
+    missing: tuple[str, ...]
+    shards: Mapping[str, Shard]
+
+    @property
+    def configs(self) -> tuple[str, ...]:
+        """The configs with images, in the recipe's order."""
+        return tuple(config_name(name, severity) for name, severity in self.recipe.corruptions)
+
+    @property
+    def hashed_configs(self) -> tuple[str, ...]:
+        """The configs whose pixel hashes are in ``annotations``: clean first, built or not."""
+        return (CLEAN, *(config for config in self.configs if config != CLEAN))
+
+    def files(self, config: str) -> tuple[str, ...]:
+        """The shards of a config in order, as paths relative to the dataset's folder."""
+        return tuple(sorted(path for path in self.shards if path.split("/")[1] == config))
+
+    def to_json(self) -> str:
+        """The file's text: sorted keys, so that equal manifests are equal files."""
+        content = {"schema": SCHEMA, **asdict(self)}
+        return json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def write(folder: Path, manifest: Manifest) -> None:
+    """Put manifest.json into a dataset's folder."""
+    write_whole(folder / FILE, manifest.to_json().encode())
+
+
+def exists(folder: Path) -> bool:
+    """Whether the folder holds a finished dataset."""
+    return (folder / FILE).is_file()
+
+
+def read(folder: Path) -> Manifest:
+    """The manifest in a dataset's folder, checked."""
+    path = folder / FILE
+    try:
+        if path.stat().st_size > _LARGEST_FILE:
+            raise InputError(f"{path} is too large to be a manifest")
+        text = path.read_text("utf-8")
+    except FileNotFoundError:
+        raise InputError(
+            f"{folder} holds no {FILE}: give the folder of a dataset that was built to its end"
+        ) from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is not UTF-8 text: build or download it again") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from None
+    return parse(text, str(path))
+
+
+def parse(text: str, where: str) -> Manifest:
+    """A manifest from its text; ``where`` names the file in the error."""
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError):
+        raise InputError(f"{where} is not valid JSON: build or download it again") from None
+    fields = _Fields(content, where)
+    if fields.integer("schema") != SCHEMA:
+        raise InputError(
+            f"{where} has schema {content['schema']} and this vidc reads {SCHEMA}: "
+            "use the version of vidc that wrote it"
+        )
+    manifest = Manifest(
+        name=fields.name("name"),
+        source=fields.name("source"),
+        split=fields.name("split"),
+        classes=fields.name("classes"),
+        complete=fields.boolean("complete"),
+        recipe=_recipe(fields.inner("recipe")),
+        build=_build(fields.inner("build")),
+        versions={key: fields.inner("versions").text(key) for key in fields.keys_of("versions")},
+        videos=fields.integer("videos"),
+        frames=fields.integer("frames"),
+        class_counts={
+            key: fields.inner("class_counts").integer(key) for key in fields.keys_of("class_counts")
+        },
+        skipped=tuple(
+            Skipped(entry.text("file"), entry.text("why")) for entry in fields.entries("skipped")
+        ),
+        missing=fields.texts("missing"),
+        shards=_shards(fields.inner("shards"), fields.keys_of("shards")),
+    )
+    _check_shards(manifest, where)
+    return manifest
+
+
+def _recipe(fields: _Fields) -> RecipeEntry:
+    return RecipeEntry(
+        version=fields.text("version"),
+        corruptions=fields.corruptions("corruptions"),
+        size=fields.optional_integer("size", least=1),
+        format=fields.name("format"),
+        quality=fields.optional_integer("quality"),
+        subsampling=fields.optional_text("subsampling"),
+        temporal=fields.name("temporal"),
+        seed=fields.integer("seed"),
+        stride=fields.integer("stride", least=1),
+    )
+
+
+def _build(fields: _Fields) -> BuildEntry:
+    return BuildEntry(
+        limit_videos=fields.optional_integer("limit_videos", least=1),
+        shard_size=fields.integer("shard_size", least=1),
+        allow_missing=fields.boolean("allow_missing"),
+        skip_broken=fields.boolean("skip_broken"),
+        plan=fields.sha256("plan"),
+    )
+
+
+def _shards(fields: _Fields, paths: list[str]) -> dict[str, Shard]:
+    shards = {}
+    for path in paths:
+        if not _SHARD.fullmatch(path):
+            raise fields.wrong(path, "a name like data/snow/val-00000-of-00002.parquet")
+        entry = fields.inner(path)
+        shards[path] = Shard(entry.sha256("sha256"), entry.integer("rows"), entry.integer("bytes"))
+    return shards
+
+
+def _check_shards(manifest: Manifest, where: str) -> None:
+    """Every config has the same shards, and there is no other."""
+    names: dict[str, list[str]] = {config: [] for config in (*manifest.configs, ANNOTATIONS)}
+    for path in sorted(manifest.shards):
+        _, config, file = path.split("/")
+        if config not in names:
+            raise InputError(f"{where} lists {path}, but its recipe has no {config}")
+        names[config].append(file)
+    count = len(names[ANNOTATIONS])
+    expected = [f"{manifest.split}-{i:05d}-of-{count:05d}.parquet" for i in range(count)]
+    for config, files in names.items():
+        if files != expected or not files:
+            raise InputError(f"{where} does not list the same shards, 0 to N, for {config}")
+
+
+class _Fields:
+    """A JSON object whose values are asked for by type; anything else is one sentence."""
+
+    def __init__(self, content: object, where: str) -> None:
+        if not isinstance(content, dict):
+            raise InputError(f"{where} is not a JSON object: build or download it again")
+        self.content: dict[str, Any] = content
+        self.where = where
+
+    def wrong(self, key: str, expected: str) -> InputError:
+        return InputError(f"{self.where}: '{key[:200]}' is missing or is not {expected}")
+
+    def text(self, key: str) -> str:
+        value = self.content.get(key)
+        if not isinstance(value, str):
+            raise self.wrong(key, "text")
+        return value
+
+    def optional_text(self, key: str) -> str | None:
+        return None if key in self.content and self.content[key] is None else self.text(key)
+
+    def name(self, key: str) -> str:
+        value = self.text(key)
+        if not re.fullmatch(_NAME, value):
+            raise self.wrong(key, "a plain name")
+        return value
+
+    def sha256(self, key: str) -> str:
+        value = self.text(key)
+        if not _SHA256.fullmatch(value):
+            raise self.wrong(key, "a sha256")
+        return value
+
+    def integer(self, key: str, least: int = 0) -> int:
+        value = self.content.get(key)
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            raise self.wrong(key, f"a whole number from {least}")
+        return value
+
+    def optional_integer(self, key: str, least: int = 0) -> int | None:
+        if key in self.content and self.content[key] is None:
+            return None
+        return self.integer(key, least)
+
+    def boolean(self, key: str) -> bool:
+        value = self.content.get(key)
+        if not isinstance(value, bool):
+            raise self.wrong(key, "true or false")
+        return value
+
+    def inner(self, key: str) -> _Fields:
+        if not isinstance(self.content.get(key), dict):
+            raise self.wrong(key, "an object")
+        return _Fields(self.content[key], f"{self.where}, {key}")
+
+    def keys_of(self, key: str) -> list[str]:
+        return sorted(self.inner(key).content)
+
+    def _list(self, key: str) -> list[Any]:
+        value = self.content.get(key)
+        if not isinstance(value, list):
+            raise self.wrong(key, "a list")
+        return value
+
+    def entries(self, key: str) -> list[_Fields]:
+        return [_Fields(entry, f"{self.where}, {key}") for entry in self._list(key)]
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        values = self._list(key)
+        if not all(isinstance(value, str) for value in values):
+            raise self.wrong(key, "a list of texts")
+        return tuple(values)
+
+    def corruptions(self, key: str) -> tuple[tuple[str, int], ...]:
+        pairs = []
+        for pair in self._list(key):
+            if not (isinstance(pair, list) and len(pair) == 2):
+                raise self.wrong(key, "a list of [corruption, severity]")
+            entry = _Fields({"name": pair[0], "severity": pair[1]}, f"{self.where}, {key}")
+            pairs.append((entry.name("name"), entry.integer("severity")))
+        if not pairs or len(set(pairs)) != len(pairs):
+            raise self.wrong(key, "a list of different corruptions")
+        return tuple(pairs)
