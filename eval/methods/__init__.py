@@ -1,0 +1,107 @@
+"""What is done with each batch, and the columns of the table: pairs ``method@normalization``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vidc.errors import InputError, unknown
+from vidc.eval.normalization import NORMALIZATIONS
+from vidc.eval.usercode import is_user_code, load_user_code
+
+if TYPE_CHECKING:
+    from vidc.eval.methods.base import Method
+
+METHODS = ("source", "tent", "lame")
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of the table: a method on a normalization."""
+
+    id: str
+    name: str
+    method: str  # one of METHODS, or path/file.py:Class
+    normalization: str
+
+    @property
+    def pair(self) -> str:
+        """The column as a pair.
+
+        >>> COLUMNS["tent_unmix"].pair
+        'tent@unmix_tns'
+        """
+        return f"{self.method}@{self.normalization}"
+
+
+COLUMNS = {
+    column.id: column
+    for column in (
+        Column("source", "Source", "source", "bn"),
+        Column("tbn", "TBN", "source", "tbn"),
+        Column("alpha_bn", "α-BN", "source", "alpha_bn"),
+        Column("unmix_tns", "UnMix-TNS", "source", "unmix_tns"),
+        Column("tent", "TENT", "tent", "tbn"),
+        Column("tent_unmix", "TENT†", "tent", "unmix_tns"),
+        Column("lame", "LAME", "lame", "bn"),
+        Column("lame_unmix", "LAME†", "lame", "unmix_tns"),
+    )
+}
+
+
+def parse_columns(names: Sequence[str]) -> list[Column]:
+    """The columns that the user named, in that order: ids, pairs, or methods of their own files.
+
+    >>> [column.pair for column in parse_columns(["tent", "tent@alpha_bn"])]
+    ['tent@tbn', 'tent@alpha_bn']
+    """
+    columns = [_parse_column(name) for name in names]
+    for position, column in enumerate(columns):
+        if column.id in [other.id for other in columns[:position]]:
+            raise InputError(f"The column {column.id} is asked for twice.")
+    return columns
+
+
+def method_class(name: str) -> type[Method]:
+    """The class of a method, by its name or by ``path/file.py:Class``."""
+    from vidc.eval.methods.base import Method
+    from vidc.eval.methods.lame import Lame
+    from vidc.eval.methods.source import Source
+    from vidc.eval.methods.tent import Tent
+
+    methods: dict[str, type[Method]] = {"source": Source, "tent": Tent, "lame": Lame}
+    if name in methods:
+        return methods[name]
+    if not is_user_code(name):
+        raise unknown("method (or path/file.py:Class)", name, methods)
+    found = load_user_code(name)
+    if not (isinstance(found, type) and issubclass(found, Method)):
+        raise InputError(f"{name} is not a subclass of vidc.eval.methods.base.Method.")
+    return found
+
+
+def _parse_column(text: str) -> Column:
+    if text in COLUMNS:
+        return COLUMNS[text]
+    method, at, normalization = text.rpartition("@")
+    if not at:
+        method, normalization = text, "bn"
+    if normalization not in NORMALIZATIONS:
+        raise unknown(f"normalization in {text}", normalization, NORMALIZATIONS)
+    if is_user_code(method):
+        return _user_column(method, normalization)
+    if not at or method not in METHODS:
+        known = METHODS if at else (*COLUMNS, "method@normalization", "path/file.py:Class")
+        raise unknown("method" if at else "column", method, known)
+    named = [column for column in COLUMNS.values() if column.pair == text]
+    return named[0] if named else Column(text, text, method, normalization)
+
+
+def _user_column(method: str, normalization: str) -> Column:
+    file, _, name = method.rpartition(":")
+    if not Path(file).is_file():
+        raise InputError(f"There is no file {file} (from the column {method}@{normalization}).")
+    title = f"{name}@{normalization}"
+    return Column(title, title, method, normalization)

@@ -1,0 +1,234 @@
+"""Networks and their weights: the sample's, torchvision's, or the user's own."""
+
+from __future__ import annotations
+
+import hashlib
+import urllib.error
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from vidc.errors import InputError, unknown
+from vidc.eval.usercode import is_user_code, load_user_code
+
+SAMPLE = "sample"
+PAPER_WEIGHTS = "IMAGENET1K_V1"
+IMAGENET_MEAN = (0.485, 0.456, 0.406)
+IMAGENET_STD = (0.229, 0.224, 0.225)
+SHOWN_KEYS = 3
+
+
+@dataclass(frozen=True)
+class Preprocessing:
+    """What the weights want of an image, from 8-bit RGB pixels on."""
+
+    mean: tuple[float, ...] = IMAGENET_MEAN
+    std: tuple[float, ...] = IMAGENET_STD
+    resize: int | None = 256  # the shorter side, before the crop; None: no resize
+    crop: int = 224
+    interpolation: str = "bilinear"
+
+    def describe(self) -> str:
+        """One sentence for the user.
+
+        >>> Preprocessing().describe()[:63]
+        'shorter side to 256 (bilinear), centre crop of 224, then (x/255'
+        """
+        size = f"shorter side to {self.resize} ({self.interpolation}), " if self.resize else ""
+        mean = ", ".join(f"{value:g}" for value in self.mean)
+        std = ", ".join(f"{value:g}" for value in self.std)
+        return f"{size}centre crop of {self.crop}, then (x/255 - [{mean}]) / [{std}]"
+
+    def normalise(self, images: Tensor) -> Tensor:
+        """8-bit images, B × 3 × H × W, as the network wants them, on their own device."""
+        # One multiply-add: the division by 255 is folded into the two constants.
+        scale = images.new_tensor([1 / (255 * std) for std in self.std], dtype=torch.float32)
+        shift = images.new_tensor(
+            [-mean / std for mean, std in zip(self.mean, self.std, strict=True)],
+            dtype=torch.float32,
+        )
+        return torch.addcmul(shift[:, None, None], images.float(), scale[:, None, None])
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """A network with its weights, and what is needed to use and to name it."""
+
+    name: str
+    weights: str
+    sha256: str
+    backbone: nn.Module
+    outputs: tuple[str, ...] | None  # the wnid of each output; None: ImageNet-1k's own order
+    preprocessing: Preprocessing
+
+    def describe(self) -> dict[str, str]:
+        """What a result file says about the model."""
+        return {
+            "name": self.name,
+            "weights": self.weights,
+            "sha256": self.sha256,
+            "preprocessing": self.preprocessing.describe(),
+        }
+
+
+def load_model(name: str, weights: str | None = None) -> LoadedModel:
+    """A network by name: ``sample``, a torchvision name, or ``path/file.py:function``.
+
+    ``weights`` is a name of torchvision's or a file; without it, torchvision's IMAGENET1K_V1,
+    or the weights the user's function leaves in the network.
+    """
+    if name == SAMPLE:
+        return _sample(weights)
+    if is_user_code(name):
+        return _user(name, weights)
+    return _torchvision(name, weights)
+
+
+def wrap(
+    network: nn.Module,
+    name: str,
+    weights: str,
+    outputs: Sequence[str] | None = None,
+    preprocessing: Preprocessing | None = None,
+) -> LoadedModel:
+    """A network in memory as a loaded model."""
+    return LoadedModel(
+        name=name,
+        weights=weights,
+        sha256=weights_sha256(network.state_dict()),
+        backbone=network.eval(),
+        outputs=None if outputs is None else tuple(outputs),
+        preprocessing=preprocessing or Preprocessing(),
+    )
+
+
+def weights_sha256(state: Mapping[str, Tensor]) -> str:
+    """One hash of all weights, whatever file they came from."""
+    digest = hashlib.sha256()
+    for name in sorted(state):
+        tensor = state[name].detach().cpu().contiguous()
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
+        digest.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
+    return digest.hexdigest()
+
+
+def _sample(weights: str | None) -> LoadedModel:
+    from vidc.eval import sample_classifier
+
+    if weights is not None:
+        raise InputError("--weights: the sample classifier has its own weights; leave it out.")
+    network, metadata = sample_classifier.load()
+    return wrap(
+        network, SAMPLE, "sample", metadata["wnids"], Preprocessing(**metadata["preprocessing"])
+    )
+
+
+def _user(name: str, weights: str | None) -> LoadedModel:
+    network = load_user_code(name)()
+    if not isinstance(network, nn.Module):
+        raise InputError(f"{name} returned {type(network).__name__}, not a torch.nn.Module.")
+    if weights is not None:
+        load_weights(network, Path(weights), name)
+    preprocessing = getattr(network, "preprocessing", None)
+    if preprocessing is not None and not isinstance(preprocessing, Preprocessing):
+        raise InputError(
+            f"{name}: the network's attribute `preprocessing` must be a "
+            "vidc.eval.models.Preprocessing."
+        )
+    outputs = getattr(network, "wnids", None)
+    return wrap(network, name, weights or "as the function made it", outputs, preprocessing)
+
+
+def _torchvision(name: str, weights: str | None) -> LoadedModel:
+    from torchvision import models
+
+    known = models.list_models(module=models)
+    if name not in known:
+        raise unknown("model (or path/file.py:function)", name, (SAMPLE, *known))
+    entries = models.get_model_weights(name)
+    if weights is not None and Path(weights).suffix:
+        network = models.get_model(name, weights=None)
+        load_weights(network, Path(weights), name)
+        return wrap(network, name, weights, preprocessing=_preprocessing(entries.DEFAULT))
+    if weights is None:
+        weights = PAPER_WEIGHTS if PAPER_WEIGHTS in entries.__members__ else entries.DEFAULT.name
+    if weights not in entries.__members__:
+        raise unknown(f"weights of {name} (a file has a suffix)", weights, entries.__members__)
+    entry = entries[weights]
+    try:
+        network = models.get_model(name, weights=entry)
+    except (urllib.error.URLError, TimeoutError, ConnectionError) as mistake:
+        raise InputError(
+            f"The weights {weights} of {name} cannot be downloaded ({mistake}): fetch {entry.url} "
+            "elsewhere and give the file with --weights FILE."
+        ) from None
+    return wrap(network, name, weights, preprocessing=_preprocessing(entry))
+
+
+def _preprocessing(entry: Any) -> Preprocessing:
+    """The weights' own evaluation transform."""
+    transform = entry.transforms()
+    return Preprocessing(
+        mean=tuple(transform.mean),
+        std=tuple(transform.std),
+        resize=transform.resize_size[0],
+        crop=transform.crop_size[0],
+        interpolation=transform.interpolation.value,
+    )
+
+
+def load_weights(network: nn.Module, file: Path, name: str) -> None:
+    """Load a weights file into a network, or say which keys do not fit."""
+    state = _read_weights(file)
+    wanted = network.state_dict()
+    missing = [
+        key for key in wanted if key not in state and not key.endswith("num_batches_tracked")
+    ]
+    unexpected = [key for key in state if key not in wanted]
+    shapes = [key for key in wanted if key in state and state[key].shape != wanted[key].shape]
+    problems = {"missing": missing, "unexpected": unexpected, "of another shape": shapes}
+    told = [f"{len(keys)} {what} ({_few(keys)})" for what, keys in problems.items() if keys]
+    if told:
+        raise InputError(f"The weights {file} do not fit {name}: keys {', '.join(told)}.")
+    network.load_state_dict(state, strict=False)
+
+
+def _read_weights(file: Path) -> dict[str, Tensor]:
+    if not file.is_file():
+        raise InputError(f"There is no weights file {file}.")
+    state = _read_safetensors(file) if file.suffix == ".safetensors" else _read_torch(file)
+    for wrapper in ("state_dict", "model"):  # what training scripts put around the weights
+        if isinstance(state, dict) and isinstance(state.get(wrapper), dict):
+            state = state[wrapper]
+    if not isinstance(state, dict) or not all(isinstance(each, Tensor) for each in state.values()):
+        raise InputError(f"{file} does not hold a state dict of tensors.")
+    return {str(key).removeprefix("module."): value for key, value in state.items()}
+
+
+def _read_safetensors(file: Path) -> dict[str, Tensor]:
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    try:
+        return load_file(file)
+    except (SafetensorError, OSError) as mistake:
+        raise InputError(f"{file} is not a safetensors file: {mistake}.") from None
+
+
+def _read_torch(file: Path) -> Any:
+    import pickle
+
+    try:
+        return torch.load(file, map_location="cpu", weights_only=True)
+    except (pickle.UnpicklingError, RuntimeError, OSError, EOFError) as mistake:
+        first = str(mistake).splitlines()[0] if str(mistake) else type(mistake).__name__
+        raise InputError(f"{file} is not a weights file that is safe to load: {first}") from None
+
+
+def _few(keys: Sequence[str]) -> str:
+    shown = ", ".join(keys[:SHOWN_KEYS])
+    return f"{shown}, …" if len(keys) > SHOWN_KEYS else shown
