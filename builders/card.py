@@ -1,0 +1,219 @@
+"""A dataset's README.md: the project's DATASET_CARD.md filled in from manifest.json."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from importlib import resources
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from vidc import manifest as manifests
+from vidc.builders.card_metadata import configs, is_sample, metadata, pretty_name, terms
+from vidc.classes import class_list
+from vidc.files import write_whole
+from vidc.frames import CLEAN
+from vidc.manifest import Manifest, RecipeEntry
+from vidc.reading import default_config
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+FILE = "README.md"
+TEMPLATE = "DATASET_CARD.md"
+_SOURCE_NAMES = {
+    "imagenet-vid": "ImageNet-VID",
+    "lasot": "LaSOT",
+    "tao-lasot": "TAO's LaSOT videos",
+}
+_ROOTS = {"imagenet-vid": "ILSVRC2015", "lasot": "LaSOT", "tao-lasot": "TAO"}
+
+
+def write(folder: Path) -> None:
+    """Put README.md and its pictures into a built dataset's folder."""
+    from vidc.builders import assets
+
+    manifest = manifests.read(folder)
+    assets.write(folder, manifest)
+    write_whole(folder / FILE, render(manifest).encode())
+
+
+def render(manifest: Manifest, repo: str | None = None, *, recipe_only: bool = False) -> str:
+    """The text of README.md; ``repo`` is its Hub id where it is known."""
+    import yaml  # type: ignore[import-untyped]
+
+    header = yaml.safe_dump(
+        metadata(manifest, recipe_only), sort_keys=False, allow_unicode=True, width=1000
+    )
+    page = _environment().from_string(template()).render(_context(manifest, repo, recipe_only))
+    return f"---\n{header}---\n{page}"
+
+
+def licence_section(card: str) -> str:
+    """The part of a card on licences and terms: what is shown before anything is made public."""
+    _, _, rest = card.partition("\n### Licence and terms\n")
+    return rest.partition("\n## ")[0].strip()
+
+
+def template() -> str:
+    """DATASET_CARD.md: beside the package where it is installed, else at the project's top."""
+    package = resources.files("vidc")
+    for place in (package / TEMPLATE, package / ".." / TEMPLATE):
+        if place.is_file():
+            return place.read_text("utf-8")
+    raise FileNotFoundError(TEMPLATE)
+
+
+def _environment() -> Environment:
+    from jinja2 import Environment, StrictUndefined
+
+    # Marked up as HTML comments, which a reader of the unfilled page does not see. Not HTML, so
+    # nothing is escaped: what comes from a manifest are checked names, numbers and _plain text.
+    return Environment(  # noqa: S701
+        block_start_string="<!--%",
+        block_end_string="%-->",
+        comment_start_string="<!--#",
+        comment_end_string="#-->",
+        trim_blocks=True,
+        keep_trailing_newline=True,
+        undefined=StrictUndefined,
+    )
+
+
+def _context(manifest: Manifest, repo: str | None, recipe_only: bool) -> dict[str, Any]:
+    sample = is_sample(manifest)
+    source_name = _SOURCE_NAMES[manifest.source]
+    recipe = manifest.recipe
+    return {
+        "pretty_name": pretty_name(manifest),
+        "pretty_base": pretty_name(manifest).removesuffix(" (rendered sample)"),
+        "name": manifest.name,
+        "repo": repo or f"ORG/{manifest.name}",
+        "sample": sample,
+        "recipe_only": recipe_only,
+        "pictures": not recipe_only,
+        "source": manifest.source,
+        "source_name": source_name,
+        "root_example": _ROOTS[manifest.source],
+        "split": manifest.split,
+        "complete": manifest.complete,
+        "videos": f"{manifest.videos:,}",
+        "frames": f"{manifest.frames:,}",
+        "unlabelled": f"{manifest.frames - sum(manifest.class_counts.values()):,}",
+        "config_list": ", ".join(f"`{name}`" for name in configs(manifest, recipe_only)),
+        "default_config": default_config(manifest.configs),
+        "class_count": len(class_list(manifest.classes)),
+        "classes": _class_rows(manifest),
+        "without_counterpart": _without_counterpart(manifest),
+        "license_words": _license_words(manifest),
+        "manifest_sha256": hashlib.sha256(manifest.to_json().encode()).hexdigest(),
+        "versions": {name: _plain(text) for name, text in manifest.versions.items()},
+        "version_words": _listed(
+            [f"{_plain(name)} {_plain(text)}" for name, text in sorted(manifest.versions.items())]
+        ),
+        **_recipe_words(recipe),
+        "skipped_words": _skipped_words(manifest),
+    }
+
+
+def _recipe_words(recipe: RecipeEntry) -> dict[str, Any]:
+    corruptions = [(name, severity) for name, severity in recipe.corruptions if name != CLEAN]
+    severities = sorted({severity for _, severity in corruptions})
+    names = list(dict.fromkeys(name.replace("_", " ") for name, _ in corruptions))
+    png = recipe.format == "png"
+    format_words = (
+        "PNG"
+        if png
+        else f"JPEG, quality {recipe.quality}, chroma {':'.join(recipe.subsampling or '')}"
+    )
+    if recipe.size is None:
+        size_words = "the source's own"
+    else:
+        shorter = round(recipe.size * 256 / 224)
+        size_words = (
+            f"shorter side to {shorter} pixels (bilinear), then the central "
+            f"{recipe.size} × {recipe.size}"
+        )
+    return {
+        "corruption_words": _listed(names) or "no corruption",
+        "severity_words": _listed([str(severity) for severity in severities]) or "none",
+        "size_words": size_words,
+        "format_words": format_words,
+        "stored_as": f"{format_words} in Parquet; {size_words}",
+        "png": png,
+        "seed": recipe.seed,
+        "iid": recipe.temporal == "iid",
+        "temporal_words": (
+            "each frame drawn anew" if recipe.temporal == "iid" else "coherent from frame to frame"
+        ),
+        "recipe_version": _plain(recipe.version),
+        "rain": any(name == "rain" for name, _ in corruptions),
+    }
+
+
+def _skipped_words(manifest: Manifest) -> str:
+    words = []
+    if manifest.recipe.stride > 1:
+        words.append(f"Of each video every {manifest.recipe.stride}th frame is kept.")
+    if manifest.skipped:
+        words.append(
+            f"{len(manifest.skipped)} files of the source were broken and left out; "
+            "`manifest.json` names them."
+        )
+    if manifest.missing:
+        words.append(
+            f"{len(manifest.missing)} videos of the split were not in the source used; "
+            "`manifest.json` names them."
+        )
+    return " ".join(words) or "No frame was left out."
+
+
+def _class_rows(manifest: Manifest) -> list[dict[str, Any]]:
+    classes = class_list(manifest.classes)
+    return [
+        {
+            "label": label,
+            "name": name,
+            "frames": f"{manifest.class_counts.get(name, 0):,}",
+            "imagenet": spans(indices) or "none",
+        }
+        for label, (name, indices) in enumerate(zip(classes.names, classes.imagenet, strict=True))
+    ]
+
+
+def _without_counterpart(manifest: Manifest) -> list[str]:
+    classes = class_list(manifest.classes)
+    return [
+        name for name, indices in zip(classes.names, classes.imagenet, strict=True) if not indices
+    ]
+
+
+def _license_words(manifest: Manifest) -> str:
+    license = terms(manifest).license
+    if license["license"] == "other":
+        return f"the source's terms, [{license['license_name']}]({license['license_link']})"
+    return "Apache-2.0"
+
+
+def spans(numbers: Sequence[int]) -> str:
+    """Numbers in words, runs drawn together.
+
+    >>> spans([7, 8, 9, 80, 127, 128])
+    '7–9, 80, 127–128'
+    """
+    parts = []
+    # Neighbours have the same distance from their place in the sorted list.
+    for _, run in groupby(enumerate(sorted(numbers)), key=lambda pair: pair[1] - pair[0]):
+        members = [number for _, number in run]
+        parts.append(f"{members[0]}–{members[-1]}" if len(members) > 1 else str(members[0]))
+    return ", ".join(parts)
+
+
+def _listed(words: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+
+
+def _plain(text: str) -> str:
+    """A version without anything that Markdown could take for more than text."""
+    return "".join(character for character in text if character.isalnum() or character in ".+-")
