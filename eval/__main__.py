@@ -1,0 +1,31 @@
+"""``python -m vidc.eval``: evaluate datasets and print the table; ``report`` makes the page."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from vidc.commandline import run
+from vidc.eval.options import PROGRAM, parse
+
+REPORT = "report"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Evaluate, or make the report of runs that are there."""
+    if arguments and arguments[0] == REPORT:
+        from vidc.eval.report import main as report
+
+        code: int = report(arguments[1:])
+        return code
+    options = parse(arguments)
+
+    from vidc.eval.evaluate import evaluate_options
+
+    for evaluation in evaluate_options(options):
+        sys.stdout.write(f"{evaluation}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    run(main, PROGRAM)

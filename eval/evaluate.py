@@ -1,0 +1,117 @@
+"""``vidc.evaluate``: what the command does, for Python."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vidc.errors import InputError
+from vidc.eval import table_formats
+from vidc.eval.options import Options
+from vidc.eval.plan import Plan, make_plan
+from vidc.eval.runner import asked_for, run_plan
+from vidc.eval.table import build_table
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A finished evaluation; as a string, what the command prints."""
+
+    table: str
+    results: dict[str, Any]
+    folder: Path
+    notes: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return "\n".join([self.table, "", *self.notes])
+
+
+def evaluate(
+    datasets: str | Path | Iterable[str | Path] = (),
+    *,
+    columns: Iterable[str] = (),
+    corruptions: Iterable[str] = (),
+    severity: int | Iterable[int] = (),
+    settings: Iterable[str] = (),
+    protocol: str | Path = "paper",
+    out: str | Path = "results",
+    report: bool = False,
+    **options: Any,
+) -> Evaluation:
+    """Evaluate datasets (folders or Hub ids; none: the sample) and return what was measured.
+
+    Takes the options of ``python -m vidc.eval`` by their names (``settings`` is ``--set``):
+
+    >>> vidc.evaluate("datasets/sample/lasot-c", columns=["tbn", "unmix_tns"])  # doctest: +SKIP
+    """
+    known = [field.name for field in dataclasses.fields(Options)]
+    for name in options:
+        if name not in known:
+            raise TypeError(f"evaluate() got an unexpected keyword argument '{name}'")
+    given = Options(
+        datasets=_strings(datasets),
+        columns=_strings(columns),
+        corruptions=_strings(corruptions),
+        severity=(severity,) if isinstance(severity, int) else tuple(severity),
+        settings=_strings(settings),
+        protocol=str(protocol),
+        out=str(out),
+        report=report,
+        **options,
+    )
+    if given.order == "both":
+        raise InputError("order='both' is two evaluations: call evaluate once for each order.")
+    (evaluation,) = evaluate_options(given)
+    return evaluation
+
+
+def evaluate_options(options: Options) -> Iterator[Evaluation]:
+    """One evaluation, or two where both orders are asked for; then their report."""
+    orders = ("in-order", "shuffled") if options.order == "both" else (options.order,)
+    folders = []
+    for order in orders:
+        evaluation = _evaluate(dataclasses.replace(options, order=order))
+        folders.append(evaluation.folder)
+        if options.report and order == orders[-1]:
+            page = _write_report(folders)
+            evaluation = dataclasses.replace(
+                evaluation, notes=(*evaluation.notes, f"Report: {page}")
+            )
+        yield evaluation
+
+
+def _evaluate(options: Options) -> Evaluation:
+    plan = make_plan(options)
+    results, ran = run_plan(plan, options)
+    asked = {**results, "cells": asked_for(plan, results["cells"])}
+    return Evaluation(
+        table=table_formats.text(build_table(asked, asked["cells"])),
+        results=asked,
+        folder=plan.folder.path,
+        notes=_notes(plan, ran),
+    )
+
+
+def _notes(plan: Plan, ran: int) -> tuple[str, ...]:
+    before = len(plan.cells) - ran
+    reused = f" ({before} of {len(plan.cells)} cells were finished before)" if before else ""
+    return (
+        f"Preprocessing: {plan.model.preprocessing.describe()}; a frame stored at that size is "
+        "neither resized nor cropped.",
+        f"Results: {plan.folder.path}{reused}",
+    )
+
+
+def _write_report(folders: list[Path]) -> Path:
+    from vidc.eval.report import write
+
+    return write(folders, folders[-1])
+
+
+def _strings(values: str | Path | Iterable[str | Path]) -> tuple[str, ...]:
+    if isinstance(values, str | Path):
+        return (str(values),)
+    return tuple(str(value) for value in values)

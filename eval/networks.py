@@ -1,0 +1,188 @@
+"""All columns of a cell, fed with the same batches; those that may share a forward share it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from vidc.classes import ClassList
+from vidc.eval.meters import Meter
+from vidc.eval.methods import Column, method_class
+from vidc.eval.methods.base import NETWORK, Method
+from vidc.eval.models import Classifier, LoadedModel, make_classifier
+from vidc.eval.normalization import with_normalization
+from vidc.eval.protocol import Protocol
+
+
+class ScoresError(Exception):
+    """A method's scores cannot be used; the cell adds the batch and the video."""
+
+    def __init__(self, column: str, what: str) -> None:
+        super().__init__(column, what)
+        self.column = column
+        self.what = what
+
+
+@dataclass(frozen=True)
+class Precision:
+    """How the networks compute."""
+
+    device: torch.device
+    amp: torch.dtype | None = None
+    compile: bool = False
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One network, and the columns that read it."""
+
+    classifier: Classifier
+    members: tuple[tuple[str, Method], ...]
+    shared: bool
+
+
+class Networks:
+    """The networks and methods of all columns of a cell."""
+
+    def __init__(
+        self,
+        columns: Sequence[Column],
+        model: LoadedModel,
+        classes: ClassList,
+        protocol: Protocol,
+        seed: int,
+        precision: Precision,
+        meter: Meter | None = None,
+    ) -> None:
+        self.columns = tuple(column.id for column in columns)
+        self.device = precision.device
+        plain = make_classifier(model, classes, protocol.head.map).to(precision.device)
+        # Once for each column: a user's file is run every time that it is looked up.
+        methods = {column.id: method_class(column.method) for column in columns}
+        self.units = tuple(
+            _unit(plain, group, methods, protocol, seed, precision)
+            for group in grouped(columns, methods)
+        )
+        self.meter = meter or Meter(precision.device, self.columns)
+
+    def step(self, images: Tensor) -> tuple[Tensor, Tensor]:
+        """Each column's labels (int32) and confidences, columns x B, left on the device.
+
+        A frame for which a method gives anything but probabilities has the confidence NaN.
+        """
+        answers: dict[str, tuple[Tensor, Tensor]] = {}
+        for unit in self.units:
+            for column, scores in self._scores(unit, images):
+                answers[column] = _answer(unit.classifier, column, scores, len(images))
+        labels, confidences = zip(*(answers[column] for column in self.columns), strict=True)
+        return torch.stack(labels), torch.stack(confidences)
+
+    def _scores(self, unit: Unit, images: Tensor) -> list[tuple[str, Tensor]]:
+        if not unit.shared:
+            ((column, method),) = unit.members
+            with self.meter.measure(column):
+                return [(column, method.step(images))]
+        scores = []
+        with torch.no_grad():
+            with self.meter.measure(*(column for column, _ in unit.members)):
+                outputs = unit.classifier(images)
+            for column, method in unit.members:
+                with self.meter.measure(column):
+                    scores.append((column, method.refine(outputs)))
+        return scores
+
+    def state(self) -> dict[str, Tensor]:
+        """Everything that batches have changed; a shared network's part is there once."""
+        return {
+            _state_name(unit, place, name): tensor
+            for place, unit, method in self._methods()
+            for name, tensor in method.state().items()
+        }
+
+    def load_state(self, state: Mapping[str, Tensor]) -> None:
+        """Take over what :meth:`state` returned."""
+        for place, _, method in self._methods():
+            owners = (f"{place}/", f"{place.partition('.')[0]}/")
+            method.load_state(
+                {
+                    name.partition("/")[2]: tensor.to(self.device)
+                    for name, tensor in state.items()
+                    if name.startswith(owners)
+                }
+            )
+
+    def kept(self, column: str) -> int:
+        """The bytes that a column's network and method hold between batches."""
+        unit, method = next(
+            (unit, method)
+            for _, unit, method in self._methods()
+            if (column, method) in unit.members
+        )
+        of_method = (t for name, t in method.state().items() if not name.startswith(NETWORK))
+        of_network = (*unit.classifier.parameters(), *unit.classifier.buffers())
+        return sum(tensor.nbytes for tensor in (*of_network, *of_method))
+
+    def _methods(self) -> Iterator[tuple[str, Unit, Method]]:
+        for number, unit in enumerate(self.units):
+            for index, (_, method) in enumerate(unit.members):
+                yield f"{number}.{index}", unit, method
+
+
+def _state_name(unit: Unit, place: str, name: str) -> str:
+    owner = place.partition(".")[0] if unit.shared and name.startswith(NETWORK) else place
+    return f"{owner}/{name}"
+
+
+def grouped(columns: Sequence[Column], methods: Mapping[str, type[Method]]) -> list[list[Column]]:
+    """The columns that share a network; one that changes its network has it for itself."""
+    groups: dict[str, list[Column]] = {}
+    for column in columns:
+        shared = shares(methods[column.id])
+        groups.setdefault(column.normalization if shared else f"own {column.id}", []).append(column)
+    return list(groups.values())
+
+
+def shares(method: type[Method]) -> bool:
+    """Whether a method only reads a forward that others may read as well."""
+    return not method.adapts and method.step is Method.step
+
+
+def _unit(
+    plain: Classifier,
+    group: Sequence[Column],
+    methods: Mapping[str, type[Method]],
+    protocol: Protocol,
+    seed: int,
+    precision: Precision,
+) -> Unit:
+    name = group[0].normalization
+    classifier = with_normalization(plain, name, protocol.settings(name), seed)
+    classifier = classifier.to(memory_format=torch.channels_last)
+    if precision.amp is not None:
+        # The network alone: what a method does with its outputs stays in full precision.
+        cast = torch.autocast(precision.device.type, precision.amp)
+        classifier.forward = cast(classifier.forward)  # type: ignore[method-assign]
+    if precision.compile:
+        classifier.compile()
+    members = tuple(
+        (column.id, methods[column.id](classifier, protocol.settings(column.method)))
+        for column in group
+    )
+    return Unit(classifier, members, shares(methods[group[0].id]))
+
+
+def _answer(
+    classifier: Classifier, column: str, scores: Tensor, batch: int
+) -> tuple[Tensor, Tensor]:
+    candidates = len(classifier.head.labels)
+    if not isinstance(scores, Tensor) or scores.shape != (batch, candidates):
+        found = tuple(scores.shape) if isinstance(scores, Tensor) else type(scores).__name__
+        raise ScoresError(column, f"returned {found} where ({batch}, {candidates}) is due")
+    scores = scores.detach().float()
+    # Nothing is asked of the device here: a bad frame is marked, and found when it is collected.
+    good = ((scores >= 0) & (scores <= 1 + 1e-4)).all(1)
+    confidence = torch.where(good, scores.amax(1).clamp(max=1), torch.nan)
+    return classifier.predict(scores).to(torch.int32), confidence

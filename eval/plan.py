@@ -1,0 +1,186 @@
+"""What an evaluation will do: everything that can be checked before a frame is read."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import vidc
+from vidc.errors import InputError
+from vidc.eval import environment
+from vidc.eval.cell import CellSettings
+from vidc.eval.inputs import Input, built_input, sample_paths, virtual_input
+from vidc.eval.methods import COLUMNS, parse_columns
+from vidc.eval.models import LoadedModel, load_model, make_classifier
+from vidc.eval.options import Options
+from vidc.eval.protocol import Protocol, load_protocol
+from vidc.eval.results import SCHEMA, CellKey, RunFolder
+from vidc.eval.table import row_order
+from vidc.eval.usercode import is_user_code
+
+SAMPLE_MODEL = "sample"
+DEFAULT_MODEL = "resnet50"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The cells to run, with all that they need."""
+
+    inputs: dict[str, Input]
+    model: LoadedModel
+    settings: CellSettings
+    cells: tuple[CellKey, ...]
+    folder: RunFolder
+    header: dict[str, Any]
+
+    @property
+    def protocol(self) -> Protocol:
+        """Every hyperparameter."""
+        return self.settings.protocol
+
+
+def make_plan(options: Options) -> Plan:
+    """Look at everything that was asked for; a mistake is told before anything is written."""
+    order = [f"stream.order={options.order}"] if options.order else []
+    protocol = load_protocol(options.protocol, [*options.settings, *order])
+    columns = tuple(parse_columns(options.columns or list(COLUMNS)))
+    inputs = _inputs(options)
+    cells = _cells(options, inputs)
+    device = _device(options)
+    model = load_model(options.model or _default_model(inputs), options.weights)
+    for source in inputs.values():
+        make_classifier(model, source.about.classes, protocol.head.map)
+    settings = CellSettings(
+        columns=columns,
+        protocol=protocol,
+        device=str(device),
+        amp=options.amp,
+        compile=options.compile,
+        deterministic=options.deterministic,
+        threads=options.threads,
+        gpu_decode=options.gpu_decode,
+        limit_frames=options.limit_frames,
+        checkpoint_every=options.checkpoint_every,
+    )
+    _open_all(inputs, cells, settings)
+    folder = RunFolder(Path(options.out) / _run_name(inputs, model, settings))
+    return Plan(inputs, model, settings, cells, folder, _header(options, inputs, model, settings))
+
+
+def _inputs(options: Options) -> dict[str, Input]:
+    inputs: list[Input]
+    if options.source is not None and options.root is not None:
+        inputs = [virtual_input(options.source, options.root, options.split)]
+    else:
+        inputs = [built_input(path) for path in options.datasets or sample_paths()]
+    by_name: dict[str, Input] = {}
+    for each in inputs:
+        if each.about.name in by_name:
+            raise InputError(
+                f"{by_name[each.about.name].about.path} and {each.about.path} are both named "
+                f"{each.about.name}: evaluate them one at a time."
+            )
+        by_name[each.about.name] = each
+    return by_name
+
+
+def _cells(options: Options, inputs: dict[str, Input]) -> tuple[CellKey, ...]:
+    return tuple(
+        CellKey(name, *corruption, seed)
+        for name, each in inputs.items()
+        for corruption in sorted(
+            set(each.corruptions(options.corruptions, options.severity)), key=row_order
+        )
+        for seed in range(options.seeds)
+    )
+
+
+def _device(options: Options) -> torch.device:
+    if options.engine == "ray" and options.gpus_per_cell > 0 and options.device == "auto":
+        # The GPUs are the workers'; the machine that hands out the cells may have none.
+        return torch.device("cuda")
+    device = environment.pick_device(options.device)
+    if options.gpu_decode and device.type != "cuda":
+        raise InputError("--gpu-decode needs a CUDA device: leave it out.")
+    return device
+
+
+def _default_model(inputs: dict[str, Input]) -> str:
+    samples = [each.about.is_sample for each in inputs.values()]
+    return SAMPLE_MODEL if all(samples) else DEFAULT_MODEL
+
+
+def _open_all(inputs: dict[str, Input], cells: tuple[CellKey, ...], settings: CellSettings) -> None:
+    """Find a missing shard now, not hours later when its cell's turn comes."""
+    for name, corruption in dict.fromkeys((c.dataset, (c.corruption, c.severity)) for c in cells):
+        inputs[name].open(corruption, settings.threads)
+
+
+def _header(
+    options: Options, inputs: dict[str, Input], model: LoadedModel, settings: CellSettings
+) -> dict[str, Any]:
+    """All of results.json but its cells."""
+    local = torch.device("cpu") if options.engine == "ray" else torch.device(settings.device)
+    return {
+        "vidc": vidc.__version__,
+        "command": options.command(),
+        "protocol": settings.protocol.as_dict(),
+        "environment": environment.describe(
+            local, amp=settings.amp, deterministic=settings.deterministic
+        ),
+        "model": model.describe(),
+        "order": settings.protocol.stream.order,
+        "columns": [
+            {"id": column.id, "name": column.name, "pair": column.pair}
+            for column in settings.columns
+        ],
+        "datasets": {
+            name: {
+                "path": each.about.path,
+                "fingerprint": each.about.fingerprint,
+                "split": each.about.split,
+                "classes": list(each.about.classes.names),
+                "complete": each.about.complete and settings.limit_frames is None,
+            }
+            for name, each in inputs.items()
+        },
+    }
+
+
+def _run_name(inputs: dict[str, Input], model: LoadedModel, settings: CellSettings) -> str:
+    """A name that is the same only where every digit of a cell would be."""
+    device = torch.device(settings.device)
+    identity = {
+        "vidc": vidc.__version__,
+        "schema": SCHEMA,
+        "datasets": {name: each.about.fingerprint for name, each in inputs.items()},
+        "model": [model.sha256, model.name, _file_hash(model.name), asdict(model.preprocessing)],
+        "protocol": settings.protocol.as_dict(),
+        "columns": [[c.id, c.pair, _file_hash(c.method)] for c in settings.columns],
+        "device": device.type,
+        "amp": settings.amp,
+        "compile": settings.compile,
+        "deterministic": settings.deterministic,
+        "gpu_decode": settings.gpu_decode,
+        "limit_frames": settings.limit_frames,
+    }
+    digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
+    title = "sample" if model.name == SAMPLE_MODEL else f"{'+'.join(inputs)}-{_short(model.name)}"
+    order = "-shuffled" if settings.protocol.stream.order == "shuffled" else ""
+    return f"{title}-{settings.protocol.name}{order}-{digest[:8]}"
+
+
+def _file_hash(name: str) -> str | None:
+    """The hash of a user's file: an edited method is another method."""
+    if not is_user_code(name):
+        return None
+    return hashlib.sha256(Path(name.rpartition(":")[0]).read_bytes()).hexdigest()
+
+
+def _short(model: str) -> str:
+    return model.rpartition(":")[2]

@@ -1,0 +1,205 @@
+"""The files of a run: one record a finished cell, and results.json, predictions and tables of all.
+
+A cell is finished when its record is there. Everything is written whole or not at all, and only
+what is under ``measured``, ``environment`` and ``command`` may differ when a run is repeated.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from vidc.errors import InputError
+from vidc.eval import table_formats
+from vidc.eval.stream import Scored
+from vidc.eval.table import build_table, row_order
+from vidc.files import move_into_place, write_whole
+from vidc.frames import config_name
+
+SCHEMA = 1
+RESULTS = "results.json"
+PREDICTIONS = "predictions.parquet"
+
+
+@dataclass(frozen=True)
+class CellKey:
+    """What tells one cell from the others."""
+
+    dataset: str
+    corruption: str
+    severity: int
+    seed: int
+
+    def __str__(self) -> str:
+        return f"{self.dataset} {config_name(self.corruption, self.severity)} seed {self.seed}"
+
+    @property
+    def file(self) -> str:
+        """The beginning of its files' names."""
+        return f"{self.dataset}.{config_name(self.corruption, self.severity)}.seed{self.seed}"
+
+    def values(self) -> dict[str, Any]:
+        """As they stand in a result file."""
+        return {
+            "dataset": self.dataset,
+            "corruption": self.corruption,
+            "severity": self.severity,
+            "seed": self.seed,
+        }
+
+
+class RunFolder:
+    """``results/<run>``: where a run's cells accumulate."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._cells = path / "cells"
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other evaluations out of the folder; an empty one is not left behind."""
+        with self._lock():
+            try:
+                yield
+            finally:
+                self._remove_if_empty()
+
+    def _lock(self) -> TextIO:
+        while True:
+            self._cells.mkdir(parents=True, exist_ok=True)
+            lock = (self.path / "lock").open("w")
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                lock.close()
+                raise InputError(
+                    f"another evaluation is writing to {self.path}: wait for it, or give another "
+                    "folder with --out."
+                ) from None
+            # The one before may have removed its empty folder after we opened the file in it.
+            if _is_at(lock, self.path / "lock"):
+                return lock
+            lock.close()
+
+    def _remove_if_empty(self) -> None:
+        """Take away what a run that came to nothing has made."""
+        if any(self._cells.iterdir()) or (self.path / RESULTS).exists():
+            return
+        (self.path / "lock").unlink()
+        self._cells.rmdir()
+        self.path.rmdir()
+
+    def checkpoint(self, key: CellKey) -> Path:
+        """The file with the state of an unfinished cell."""
+        return self._cells / f"{key.file}.safetensors"
+
+    def finished(self, key: CellKey) -> bool:
+        """Whether the cell has been run to its end."""
+        return self._record(key).exists()
+
+    def write_cell(self, key: CellKey, record: Mapping[str, Any], predictions: pa.Table) -> None:
+        """Keep a finished cell; its record is written last, because it says that all is there."""
+        _write_parquet(self._predictions(key), [predictions])
+        write_whole(self._record(key), _json(record))
+        self.checkpoint(key).unlink(missing_ok=True)
+
+    def records(self, datasets: Sequence[str]) -> list[dict[str, Any]]:
+        """Every finished cell of the folder, in the table's order."""
+        records = [json.loads(file.read_text("utf-8")) for file in self._cells.glob("*.json")]
+        return sorted(
+            records,
+            key=lambda record: (
+                datasets.index(record["dataset"]),
+                row_order((record["corruption"], record["severity"])),
+                record["seed"],
+            ),
+        )
+
+    def write_results(self, header: Mapping[str, Any]) -> dict[str, Any]:
+        """Write results.json and the tables from all finished cells."""
+        cells = self.records(list(header["datasets"]))
+        results = {"schema": SCHEMA, "run": self.path.name, **header, "cells": cells}
+        table = build_table(results, cells)
+        for name, text in (
+            ("table.md", table_formats.markdown(table)),
+            ("table.csv", table_formats.comma_separated(table)),
+            ("table.tex", table_formats.latex(table)),
+        ):
+            write_whole(self.path / name, text.encode())
+        write_whole(self.path / RESULTS, _json(results))
+        return results
+
+    def write_predictions(self, cells: Sequence[Mapping[str, Any]]) -> None:
+        """Write predictions.parquet, a row group a cell, holding one cell in memory at a time."""
+        keys = (CellKey(c["dataset"], c["corruption"], c["severity"], c["seed"]) for c in cells)
+        files = [self._predictions(key) for key in keys]
+        _write_parquet(self.path / PREDICTIONS, (pq.read_table(file) for file in files))
+
+    def _record(self, key: CellKey) -> Path:
+        return self._cells / f"{key.file}.json"
+
+    def _predictions(self, key: CellKey) -> Path:
+        return self._cells / f"{key.file}.parquet"
+
+
+def _is_at(file: TextIO, path: Path) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(file.fileno()))
+    except FileNotFoundError:
+        return False
+
+
+def predictions_table(
+    key: CellKey,
+    scored: Scored,
+    columns: Sequence[str],
+    prediction: NDArray[np.int32],
+    confidence: NDArray[np.float32],
+) -> pa.Table:
+    """One row a scored frame, in the order of the stream; arrays are columns x frames."""
+    frames = len(scored)
+    labels = scored.labels
+    values = {
+        "dataset": pa.array([key.dataset] * frames, pa.string()),
+        "corruption": pa.array([key.corruption] * frames, pa.string()),
+        "severity": pa.array(np.full(frames, key.severity, np.int8)),
+        "seed": pa.array(np.full(frames, key.seed, np.int64)),
+        "position": pa.array(scored.positions, pa.int64()),
+        "video": pa.array(labels.videos.tolist(), pa.string()),
+        "frame": pa.array(labels.frames, pa.int32()),
+        "label": pa.array(labels.label, pa.int64()),
+        "labels": pa.array([list(each) for each in labels.labels], pa.list_(pa.int64())),
+    }
+    for row, column in enumerate(columns):
+        values[f"{column}_prediction"] = pa.array(prediction[row], pa.int32())
+        values[f"{column}_confidence"] = pa.array(confidence[row], pa.float32())
+    return pa.table(values)
+
+
+def _write_parquet(path: Path, tables: Iterator[pa.Table] | Sequence[pa.Table]) -> None:
+    temporary = path.with_name(f".{path.name}.tmp")
+    writer = None
+    with temporary.open("wb") as file:
+        for table in tables:
+            writer = writer or pq.ParquetWriter(file, table.schema)
+            writer.write_table(table, row_group_size=max(1, len(table)))
+        if writer is not None:
+            writer.close()
+        file.flush()
+        os.fsync(file.fileno())
+    move_into_place(temporary, path)
+
+
+def _json(value: Mapping[str, Any]) -> bytes:
+    return (json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()

@@ -1,0 +1,107 @@
+"""The grid of cells: one after another here, or spread over a Ray cluster's GPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from vidc import engines
+from vidc.eval.cell import CellSettings, run_cell
+from vidc.eval.display import Display
+from vidc.eval.inputs import Input
+from vidc.eval.models import load_model
+from vidc.eval.options import Options
+from vidc.eval.plan import Plan
+from vidc.eval.results import CellKey, RunFolder
+from vidc.eval.table import Table, build_table
+
+
+@dataclass(frozen=True)
+class Task:
+    """A cell for a worker that shares the run's folder but no memory."""
+
+    key: CellKey
+    source: Input
+    model: str
+    weights: str | None
+    settings: CellSettings
+    folder: RunFolder
+
+
+def run_plan(plan: Plan, options: Options) -> tuple[dict[str, Any], int]:
+    """Run the cells that are not finished and write the run's files; how many were run."""
+    with plan.folder.locked():
+        left = [key for key in plan.cells if not plan.folder.finished(key)]
+        display = Display([(column.id, column.name) for column in plan.settings.columns])
+        display.show(_table_so_far(plan))
+        try:
+            if options.engine == "ray":
+                _run_on_ray(plan, options, left, display)
+            else:
+                _run_here(plan, left, display)
+        finally:
+            display.clear()
+        results = plan.folder.write_results(plan.header)
+        plan.folder.write_predictions(results["cells"])
+    return results, len(left)
+
+
+def _run_here(plan: Plan, left: Sequence[CellKey], display: Display) -> None:
+    for key in left:
+        watch, end = display.cell(key)
+        try:
+            run_cell(key, plan.inputs[key.dataset], plan.model, plan.settings, plan.folder, watch)
+        finally:
+            end()
+        plan.folder.write_results(plan.header)
+        display.show(_table_so_far(plan))
+
+
+def _run_on_ray(plan: Plan, options: Options, left: Sequence[CellKey], display: Display) -> None:
+    engine = engines.Engine("ray", ray_address=options.ray_address, num_gpus=options.gpus_per_cell)
+    tasks = [
+        Task(
+            key,
+            plan.inputs[key.dataset],
+            plan.model.name,
+            options.weights,
+            plan.settings,
+            RunFolder(plan.folder.path.resolve()),
+        )
+        for key in left
+    ]
+    progress, end = display.cells(len(left))
+    try:
+        for _ in engines.run(engine, run_task, tasks, progress):
+            plan.folder.write_results(plan.header)
+            display.show(_table_so_far(plan))
+    finally:
+        end()
+
+
+def run_task(task: Task, advance: engines.Advance) -> None:
+    """Run a cell in a worker."""
+    done = 0
+
+    def watch(frames: int, total: int, errors: dict[str, float]) -> None:
+        nonlocal done
+        advance(frames - done)
+        done = frames
+
+    model = load_model(task.model, task.weights)
+    run_cell(task.key, task.source, model, task.settings, task.folder, watch)
+
+
+def asked_for(plan: Plan, cells: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Of a folder's cells those of this plan; one that is not finished has no columns."""
+    known = {
+        CellKey(cell["dataset"], cell["corruption"], cell["severity"], cell["seed"]): cell
+        for cell in cells
+    }
+    return [known.get(key, key.values()) for key in plan.cells]
+
+
+def _table_so_far(plan: Plan) -> Table:
+    cells = plan.folder.records(list(plan.inputs))
+    return build_table(plan.header, asked_for(plan, cells))
