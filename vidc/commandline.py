@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import os
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
@@ -62,13 +63,18 @@ class _HelpFormatter(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescrip
         super().__init__(prog, max_help_position=30, width=100)
 
     def _get_help_string(self, action: argparse.Action) -> str | None:
-        if action.default in (None, False, argparse.SUPPRESS) or action.default == []:
+        default = action.default
+        if default is None or default is False or default == [] or default is argparse.SUPPRESS:
             return action.help
+        if isinstance(default, list):  # as it would be typed
+            return f"{action.help} (default: {' '.join(map(str, default))})"
         return super()._get_help_string(action)
 
 
 def run(main: Callable[[Sequence[str]], int], program: str) -> NoReturn:
     """Run a command and leave with its exit code; a user's mistake is one sentence and code 2."""
+    # A scheduler that ends the job (SIGTERM) is obeyed as Ctrl-C is.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         code = main(sys.argv[1:])
         sys.stdout.flush()

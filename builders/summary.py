@@ -1,0 +1,104 @@
+"""What a build says: its plan before, what it made after, sizes and times in human units."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from pathlib import Path
+
+from vidc.builders.plan import Plan, estimated_bytes, estimated_seconds
+from vidc.engines import Engine, cores
+from vidc.manifest import Manifest, Skipped
+
+
+def say(text: str) -> None:
+    """Print to standard output, at once."""
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def show_plan(plan: Plan, engine: Engine) -> None:
+    """What is going to be built."""
+    settings = plan.settings
+    workers = 1 if engine.name == "serial" else engine.workers or cores()
+    say(f"{settings.name} from {settings.source} {settings.split}: {_number(plan.videos, 'video')}")
+    if plan.missing:
+        total = plan.videos + len(plan.empty) + len(plan.missing)
+        say(f"  on disk: {total - len(plan.missing)} of {total} videos of the split")
+    say(f"  configs: {', '.join(settings.configs)}")
+    say(
+        f"  plan: {_number(plan.frames, 'frame')} each, {_number(len(plan.tasks), 'shard')} each, "
+        f"about {size(estimated_bytes(settings.recipe, plan.frames))}, about "
+        f"{duration(estimated_seconds(settings.recipe, plan.frames, workers))} "
+        f"with {_number(workers, 'worker')}"
+    )
+
+
+def show_result(manifest: Manifest, out: Path, frames_now: int, seconds: float) -> None:
+    """What has been built; ``frames_now`` of its frames by this run."""
+    say(f"{out}: {one_line(manifest)}")
+    rate = f", {frames_now / seconds:.1f} frames/s" if frames_now else ""
+    say(f"  this run: {_number(frames_now, 'frame')} in {duration(seconds)}{rate}")
+    counts = sorted(manifest.class_counts.items(), key=lambda item: (-item[1], item[0]))
+    unlabelled = manifest.frames - sum(manifest.class_counts.values())
+    listed = ", ".join(f"{name} {count}" for name, count in counts if count)
+    say(_wrapped(f"classes: {listed or 'none'}; unlabelled {unlabelled}"))
+    for line in _skipped_lines(manifest.skipped):
+        say(line)
+    if manifest.missing:
+        say(_wrapped(f"missing from disk: {', '.join(manifest.missing)}"))
+
+
+def one_line(manifest: Manifest) -> str:
+    """A dataset in one line."""
+    total = sum(shard.bytes for shard in manifest.shards.values())
+    return (
+        f"{_number(manifest.videos, 'video')}, {_number(manifest.frames, 'frame')} in each of "
+        f"{', '.join(manifest.configs)}; {size(total)} in {_number(len(manifest.shards), 'file')}"
+    )
+
+
+def size(count: float) -> str:
+    """A number of bytes.
+
+    >>> size(532), size(87_400_000_000)
+    ('532 bytes', '87.4 GB')
+    """
+    if count < 1000:
+        return f"{count:.0f} bytes"
+    for unit in ("kB", "MB", "GB", "TB"):
+        count /= 1000
+        if count < 1000 or unit == "TB":
+            break
+    return f"{count:.1f} {unit}"
+
+
+def duration(seconds: float) -> str:
+    """A time span.
+
+    >>> duration(4.2), duration(372), duration(10000)
+    ('4 s', '6 min 12 s', '2 h 46 min')
+    """
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def _skipped_lines(skipped: tuple[Skipped, ...]) -> list[str]:
+    if not skipped:
+        return ["  skipped: nothing"]
+    shown = [f"    {entry.file}: {entry.why}" for entry in skipped[:10]]
+    if len(skipped) > len(shown):
+        shown.append(f"    and {len(skipped) - len(shown)} more, all in manifest.json")
+    return [f"  skipped: {_number(len(skipped), 'file')}", *shown]
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, 100, initial_indent="  ", subsequent_indent="    ")
+
+
+def _number(count: int, thing: str) -> str:
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"

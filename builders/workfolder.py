@@ -1,0 +1,172 @@
+"""The hidden folder ``.vidc`` in a dataset that is being built: locks, temporary files, markers.
+
+A finished task has a marker, a small JSON file named by a hash of the task's content: a plan that
+has changed finds none of its markers and skips nothing. The folder goes when the dataset is done.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from vidc.builders import lock
+from vidc.errors import InputError
+from vidc.files import write_whole
+from vidc.manifest import Shard, Skipped
+
+NAME = ".vidc"
+
+_REASONS = {
+    errno.ENOSPC: "is full: make room",
+    errno.EDQUOT: "is over its quota: make room",
+    errno.EROFS: "is read-only: make it writable or choose another --out",
+    errno.EACCES: "may not be written by you: change that or choose another --out",
+    errno.EPERM: "may not be written by you: change that or choose another --out",
+    errno.ENOENT: "was moved or deleted meanwhile: put it back or choose another --out",
+    errno.ENOTDIR: "is not a folder: choose another --out",
+    errno.EIO: "cannot be written (input/output error): look at the disk",
+    errno.ESTALE: "was lost by the network file system: look at the mount",
+}
+
+
+@contextmanager
+def explained(out: Path) -> Iterator[None]:
+    """Tell what is wrong with the output folder in one sentence."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _REASONS:
+            raise
+        raise InputError(
+            f"{out} {_REASONS[error.errno]}, then give the same command again: it continues "
+            "with what is not finished"
+        ) from error
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What a finished task tells: its files, and what is in them."""
+
+    shards: dict[str, Shard]  # by path relative to the dataset's folder
+    videos: tuple[str, ...]
+    frames: int
+    class_counts: dict[str, int]
+    skipped: tuple[Skipped, ...]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class WorkFolder:
+    """The ``.vidc`` of the dataset in ``out``."""
+
+    out: Path
+
+    @property
+    def path(self) -> Path:
+        """Where it is."""
+        return self.out / NAME
+
+    def create(self) -> None:
+        """Make it, and the dataset's folder around it."""
+        for name in ("done", "locks", "tasks"):
+            (self.path / name).mkdir(parents=True, exist_ok=True)
+
+    def remove(self) -> None:
+        """Remove it; another build that finishes at the same time may be doing the same."""
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    @contextmanager
+    def building(self, alone: bool) -> Iterator[None]:
+        """Be the only build in the folder, or one of several that share its tasks."""
+        with ExitStack() as stack:
+            try:
+                self._hold(stack, "build", shared=not alone)
+            except lock.BusyError as busy:
+                raise InputError(
+                    f"a build is running in {self.out} ({busy.holder}): wait for it or stop it"
+                ) from None
+            yield
+
+    @contextmanager
+    def step(self) -> Iterator[None]:
+        """Wait for one's turn at what only one build may do at a time."""
+        with ExitStack() as stack:
+            self._hold(stack, "step", wait=True)
+            yield
+
+    def _hold(self, stack: ExitStack, name: str, shared: bool = False, wait: bool = False) -> None:
+        while True:
+            self.create()
+            try:
+                held = lock.hold(self.path / "locks" / name, shared=shared, wait=wait)
+                stack.enter_context(held)
+                return
+            except FileNotFoundError:
+                continue  # a build that has just finished has removed the folder
+
+    @contextmanager
+    def task(self, index: int) -> Iterator[Path]:
+        """An empty folder for a task's temporary files, held by this process alone."""
+        folder = self.path / "tasks" / f"{index:05d}"
+        with lock.hold(self.path / "locks" / f"{index:05d}", wait=True):
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            try:
+                yield folder
+            finally:
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def begin(self, state: dict[str, Any]) -> None:
+        """Write down what is being built here."""
+        write_whole(self.path / "plan.json", json.dumps(state, indent=1, sort_keys=True).encode())
+
+    def begun(self) -> dict[str, Any] | None:
+        """What is being built here; None where nothing is yet."""
+        return _read_json(self.path / "plan.json")
+
+    def mark(self, key: str, finished: Finished) -> None:
+        """Mark a task as finished."""
+        text = json.dumps(asdict(finished), indent=1, sort_keys=True)
+        write_whole(self._marker(key), text.encode())
+
+    def finished(self, key: str) -> Finished | None:
+        """What a task's marker tells; None where it has none or its files are not as it says."""
+        content = _read_json(self._marker(key))
+        if content is None:
+            return None
+        shards = {path: Shard(**entry) for path, entry in content["shards"].items()}
+        if not all(present(self.out, path, shard) for path, shard in shards.items()):
+            return None
+        return Finished(
+            shards=shards,
+            videos=tuple(content["videos"]),
+            frames=content["frames"],
+            class_counts=content["class_counts"],
+            skipped=tuple(Skipped(**entry) for entry in content["skipped"]),
+            seconds=content["seconds"],
+        )
+
+    def _marker(self, key: str) -> Path:
+        return self.path / "done" / f"{key}.json"
+
+
+def present(out: Path, path: str, shard: Shard) -> bool:
+    """Whether a shard is there with its size; :mod:`vidc.builders.verify` looks closer."""
+    try:
+        return (out / path).stat().st_size == shard.bytes
+    except OSError:
+        return False
+
+
+def _read_json(path: Path) -> dict[str, Any] | None:
+    try:
+        content = json.loads(path.read_text("utf-8"))
+    except (FileNotFoundError, ValueError):
+        return None
+    return content if isinstance(content, dict) else None
