@@ -7,11 +7,11 @@ another process; listings and annotations are read when a video's frames are ask
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, overload
 
 from vidc.classes import ClassList
 from vidc.errors import InputError, unknown
@@ -25,8 +25,8 @@ _MODULES = {
 }
 SOURCES = tuple(_MODULES)
 
-_IMAGE_SUFFIXES = (".jpeg", ".jpg", ".png")
-_NUMBER = re.compile(r"[0-9]{1,9}")
+_FRAME_NAME = re.compile(r"(.*)\.(?:jpe?g|png)", re.IGNORECASE | re.DOTALL)
+_NUMBER = re.compile(r"[0-9]{1,9}")  # an index is stored as int32
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +71,15 @@ class Source(Protocol):
         """The videos of the split that are not on disk."""
 
     @property
+    def videos_in_release(self) -> int:
+        """How many videos the whole split has."""
+
+    @property
     def occluded_is_hidden(self) -> bool:
         """Whether an occluded object cannot be seen at all, and so gives a frame no label."""
 
     def videos(self) -> Sequence[SourceVideo]:
-        """All videos sorted by id; no pixel and no annotation is read."""
+        """All videos sorted by id; no pixel and no annotation of a frame is read."""
 
     def frames(self, video: SourceVideo) -> Sequence[SourceFrame]:
         """A video's frames by position; each is read when asked for, and again when asked again."""
@@ -88,46 +92,77 @@ def open_source(
     if name not in _MODULES:
         raise unknown("source", name, SOURCES)
     folder = Path(root)
-    if not folder.is_dir():
+    if not is_folder(folder):
         raise InputError(f"--root {folder} is not a folder: give the one that holds {name}.")
     source: Source = import_module(_MODULES[name]).open_split(folder, split, allow_missing)
     return source
 
 
-def frame_files(folder: Path) -> list[tuple[int, Path]]:
-    """The numbered image files of a folder, by number; gaps are kept.
+@dataclass(frozen=True)
+class LazyFrames(Sequence[SourceFrame]):
+    """Frames by position: (index, file name) is known, the objects are found when asked for.
 
-    Hidden files and files that are no image are passed over. An image whose name is no number is
-    an error, because leaving out a frame in silence would change the stream.
+    A broken annotation raises for its own frame only; the frames after it can still be had.
     """
-    files: dict[int, Path] = {}
+
+    folder: Path
+    entries: Sequence[tuple[int, str]]
+    objects: Callable[[int, str], tuple[Box, ...]]
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    @overload
+    def __getitem__(self, position: int) -> SourceFrame: ...
+    @overload
+    def __getitem__(self, position: slice) -> Sequence[SourceFrame]: ...
+    def __getitem__(self, position: int | slice) -> SourceFrame | Sequence[SourceFrame]:
+        if isinstance(position, slice):
+            return replace(self, entries=self.entries[position])
+        index, name = self.entries[position]
+        return SourceFrame(index, self.folder / name, self.objects(index, name))
+
+
+def numbered_frames(folder: Path, first: int = 0) -> list[tuple[int, str]]:
+    """The index and name of each numbered image file, where ``first`` is the number of index 0.
+
+    Gaps are kept. Hidden files and files that are no image are passed over. An image whose name is
+    no number is an error, because to leave out a frame in silence would change the stream.
+    """
+    found: dict[int, str] = {}
     for name in _listing(folder):
-        file = folder / name
-        stem = file.stem
-        if name.startswith(".") or file.suffix.lower() not in _IMAGE_SUFFIXES:
+        match = _FRAME_NAME.fullmatch(name)
+        if match is None or name.startswith("."):
             continue
-        if not _NUMBER.fullmatch(stem):
-            raise InputError(f"{file} is an image whose name is not a frame number: move it away.")
-        if int(stem) in files:
-            raise InputError(f"{file} and {files[int(stem)].name} are the same frame: remove one.")
-        files[int(stem)] = file
-    return sorted(files.items())
+        if not _NUMBER.fullmatch(match[1]) or int(match[1]) < first:
+            raise InputError(f"{folder / name} is not named by a frame number: move it away.")
+        index = int(match[1]) - first
+        if index in found:
+            raise InputError(f"{folder / name} and {found[index]} are the same frame: remove one.")
+        found[index] = name
+    return sorted(found.items())
 
 
 def subfolders(folder: Path) -> list[str]:
     """The names of the folders in a folder, sorted; hidden ones are passed over."""
-    return [
-        name for name in _listing(folder) if not name.startswith(".") and (folder / name).is_dir()
-    ]
+    names = [name for name in _listing(folder) if not name.startswith(".")]
+    return [name for name in names if is_folder(folder / name)]
 
 
-def checked_id(name: str, folder: Path) -> str:
-    """A video's id, which is stored as text and so must be valid Unicode."""
+def is_folder(path: Path) -> bool:
+    """Whether a folder is there; a name no file system takes is none."""
     try:
-        name.encode("utf-8")
+        return path.is_dir()
+    except OSError:
+        return False
+
+
+def is_text(name: str) -> bool:
+    """Whether a name can be stored: file names may hold bytes that are not Unicode."""
+    try:
+        return "\0" not in name and bool(name.encode("utf-8"))
     except UnicodeEncodeError:
-        raise InputError(f"{folder} has a name that is not valid UTF-8: rename it.") from None
-    return name
+        return False
 
 
 def read_bytes(file: Path) -> bytes:
@@ -140,6 +175,10 @@ def read_bytes(file: Path) -> bytes:
 
 def _listing(folder: Path) -> list[str]:
     try:
-        return sorted(entry.name for entry in folder.iterdir())
+        names = sorted(entry.name for entry in folder.iterdir())
     except OSError as error:
         raise InputError(f"{folder} cannot be listed: {error.strerror}.") from error
+    for name in names:
+        if not is_text(name):
+            raise InputError(f"{folder} holds {name!r}, which is not valid UTF-8: rename it.")
+    return names

@@ -6,6 +6,7 @@ import functools
 import json
 from dataclasses import dataclass
 from importlib import resources
+from typing import Any
 
 from vidc.errors import unknown
 
@@ -58,3 +59,18 @@ def lasot_test_sequences() -> tuple[str, ...]:
     return tuple(
         sorted(f"{name}-{number}" for name, numbers in by_class.items() for number in numbers)
     )
+
+
+@functools.cache
+def tao_synsets() -> dict[str, str]:
+    """The LaSOT class of each WordNet synset (``dog.n.01``) that a category of TAO may have.
+
+    ``descent`` lists what lies below a class in WordNet, each synset with the nearest class above
+    it. Of ``person`` only the synset itself is listed: TAO calls every human that. ``added`` are
+    TAO's own words: its cats, books and fans have a more general synset than LaSOT's, and WordNet
+    files young animals under no species.
+    """
+    text = resources.files(__package__).joinpath("tao-synsets.json").read_text("utf-8")
+    data: dict[str, Any] = json.loads(text)
+    added: dict[str, str] = data["added"]
+    return {synset: name for name, below in data["descent"].items() for synset in below} | added
