@@ -7,59 +7,75 @@ import hashlib
 import json
 import statistics
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-Indices = NDArray[np.uint16]
+from vidc.errors import InputError
 
-# One normal takes 16 bits, so a 64-bit word holds four of them.
+Indices = NDArray[np.uint16]
+Array = TypeVar("Array", bound=NDArray[Any])
+
+# One normal takes 16 bits: a 64-bit word holds four, and a Philox block of four words sixteen.
 TABLE_SIZE = 1 << 16
-# The table's values are multiples of this. A logarithm that differs in its last bit on another
-# machine's library is thirty thousand times too small to move a value to another multiple.
+BLOCK = 16
+# The table's values are multiples of this, far coarser than the last bits in which two machines'
+# logarithms may differ.
 TABLE_STEP = 2.0**-18
+# Streams may be entered at a negative block; they start far from where the counter wraps.
+_ORIGIN = 1 << 128
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What names one frame: the corruption of a frame depends on this and on nothing else."""
+    """What names one frame: its corruption depends on this, the name and the severity alone."""
 
     seed: int
     dataset: str  # the source's name: "imagenet-vid", "lasot", "tao-lasot"
     video: str
     frame: int
 
+    def __post_init__(self) -> None:
+        """Refuse what would not name the same frame on every machine."""
+        for field in ("seed", "frame"):
+            value = getattr(self, field)
+            if isinstance(value, bool) or not isinstance(value, int | np.integer):
+                raise InputError(f"key.{field} must be an integer, not {value!r}.")
+        for field in ("dataset", "video"):
+            value = getattr(self, field)
+            if not isinstance(value, str):
+                raise InputError(f"key.{field} must be a string, not {value!r}.")
+
 
 class Stream:
-    """Draws in a fixed order, named by the parts it is made from."""
+    """Draws in a fixed order. What they are depends on the stream's name and the place alone."""
 
-    def __init__(self, *parts: int | str, block: int = 0) -> None:
-        """``block`` is where in the stream to start, in units of sixteen indices."""
-        digest = hashlib.sha256(json.dumps(parts).encode()).digest()
-        low, high = np.frombuffer(digest, "<u8", count=2)
-        # Philox is a function of its key and a 256-bit counter, so any place costs the same.
-        self._words = np.random.Philox(
-            key=np.array([low, high], np.uint64), counter=(_ORIGIN + block) % (1 << 256)
-        )
+    def __init__(self, name: tuple[int | str, ...], block: int = 0) -> None:
+        """Start at a block of the stream; any place in it costs the same."""
+        digest = hashlib.sha256(json.dumps(name).encode()).digest()
+        philox_key = np.frombuffer(digest, "<u8", count=2).astype(np.uint64)
+        self._philox = np.random.Philox(key=philox_key, counter=_ORIGIN + block)
 
     def indices(self, count: int) -> Indices:
-        """The next ``count`` indices, each uniform over the table."""
-        words = self._words.random_raw((count + 3) // 4)
-        # Little-endian on every machine: which quarter of a word comes first is part of the draw.
-        return np.asarray(words, "<u8").view("<u2")[:count]
+        """The next ``count`` indices, each uniform over the table; whole words are used up."""
+        words = self._philox.random_raw(-(-count // 4))
+        # Which quarter of a word comes first is part of the draw, so it must not be the machine's.
+        return words.astype("<u8", copy=False).view("<u2")[:count]
 
     def fraction(self) -> float:
         """A number in (0, 1): the middle of one of 65,536 equal parts."""
         return (int(self.indices(1)[0]) + 0.5) / TABLE_SIZE
 
 
-# Streams that run backwards from block 0 must not meet the counter's wrap.
-_ORIGIN = 1 << 128
-
-
-def iid(key: Key, corruption: str, severity: int) -> Stream:
+def frame_stream(key: Key, corruption: str, severity: int) -> Stream:
     """The draws of one frame."""
-    return Stream(key.seed, key.dataset, key.video, key.frame, corruption, severity)
+    return Stream((int(key.seed), key.dataset, key.video, int(key.frame), corruption, severity))
+
+
+def video_stream(key: Key, corruption: str, severity: int, use: str, block: int = 0) -> Stream:
+    """Draws that all frames of a video share, a stream for each use made of them."""
+    return Stream((int(key.seed), key.dataset, key.video, use, corruption, severity), block)
 
 
 @functools.cache
@@ -68,6 +84,10 @@ def normal_table() -> NDArray[np.float32]:
     normal = statistics.NormalDist()
     upper = [normal.inv_cdf((k + 0.5) / TABLE_SIZE) for k in range(TABLE_SIZE // 2, TABLE_SIZE)]
     half = np.rint(np.array(upper) / TABLE_STEP) * TABLE_STEP
-    table = np.concatenate([-half[::-1], half]).astype(np.float32)
-    table.flags.writeable = False
-    return table
+    return read_only(np.concatenate([-half[::-1], half]).astype(np.float32))
+
+
+def read_only(array: Array) -> Array:
+    """The array itself, closed to writing: for tables that calls share."""
+    array.flags.writeable = False
+    return array

@@ -56,7 +56,7 @@ class Packaged:
                 f"frame is {height} x {width}, but {self.name} needs at least "
                 f"{SMALLEST} x {SMALLEST} pixels."
             )
-        seed = draws.iid(key, self.name, severity).indices(2).view("<u4")[0]
+        seed = draws.frame_stream(key, self.name, severity).indices(2).view("<u4")[0]
         arguments = {"seed": int(seed)} if self.name in SEEDED else {}
         with _STATE, _seeded(int(seed)):
             out = imagecorruptions.corrupt(frame, severity, self.name, **arguments)

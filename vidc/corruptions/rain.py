@@ -1,48 +1,200 @@
-"""Rain, designed for this project: thin streaks over a darker, veiled picture."""
+"""Rain, designed for this project: thin slanted streaks over a darker, veiled picture.
+
+Of snow's family: noise, zoomed, cut at a threshold, blurred along the fall, laid over.
+"""
 
 from __future__ import annotations
 
+import functools
+import itertools
+import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from vidc.corruptions import draws
-from vidc.corruptions.draws import Key
+from vidc.corruptions import draws, lattice
+from vidc.corruptions.draws import Key, Stream
+from vidc.corruptions.lattice import SUBPIXEL, Axis, cut
 from vidc.frames import Pixels
+
+Layer = NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
 class Rain:
     """The parameters of one severity."""
 
-    loc: float
-    length: int
-    gain: float
-    darken: float
-    veil: float
+    loc: float  # mean of the noise: how many drops pass the threshold
+    length: int  # of a streak, in pixels, where frames have 224 rows
+    gain: float  # brightness of a streak
+    darken: int  # what is left of the picture's light, in hundredths
+    veil: int  # share of grey mist over the picture, in hundredths
 
 
 SEVERITIES = (
-    Rain(0.02, 15, 3.0, 0.93, 0.04),
-    Rain(0.10, 19, 3.4, 0.87, 0.07),
-    Rain(0.17, 23, 3.8, 0.81, 0.10),
-    Rain(0.24, 28, 4.2, 0.75, 0.14),
-    Rain(0.31, 34, 4.8, 0.68, 0.18),
+    Rain(0.02, 15, 3.0, 93, 4),
+    Rain(0.10, 19, 3.4, 87, 7),
+    Rain(0.17, 23, 3.8, 81, 10),
+    Rain(0.24, 28, 4.2, 75, 14),
+    Rain(0.31, 34, 4.8, 68, 18),
 )
+SCALE = 0.3
+THRESHOLD = 0.72
+ZOOM = (2.0, 1.25)  # height and width of a lattice cell, where frames have 224 rows
+TILTS = (-15.0, 15.0)  # degrees from the vertical
+# Coherent rain falls this many streak lengths a frame: the shutter is open for part of it.
+SPEEDS = (1.0, 1.6)
+# Slopes and brightnesses are whole numbers of this part of one: integers round alike everywhere.
+FIXED = 1 << 16
 
 
 def rain(frame: Pixels, severity: int, key: Key, *, coherent: bool) -> Pixels:
-    """Streaks, a darker picture and a veil."""
+    """Streaks over a darker, veiled picture."""
+    make = travelling_streaks if coherent else streaks
+    return lay_over(frame, make(frame.shape[0], frame.shape[1], severity, key), severity)
+
+
+@dataclass(frozen=True)
+class Fall:
+    """How drops fall: degrees to the right of straight down, and streak lengths a frame."""
+
+    tilt: float
+    speed: float
+
+    def sideways(self, height: int) -> NDArray[np.intp]:
+        """How far right of its leftmost place a falling drop is, at each row of the frame."""
+        slope = round(FIXED * math.tan(math.radians(self.tilt)))
+        shifts = (np.arange(height) * slope + FIXED // 2) // FIXED
+        return np.asarray(shifts - shifts.min(), np.intp)
+
+    def step(self, length: int) -> int:
+        """The subpixels that a drop falls from one frame to the next."""
+        return round(self.speed * length * SUBPIXEL)
+
+
+def streaks(height: int, width: int, severity: int, key: Key) -> Layer:
+    """The layer of one frame."""
+    stream = draws.frame_stream(key, "rain", severity)
+    fall = Fall(_between(TILTS, stream.fraction()), speed=0)
+    window = Window.of(height, width, severity, fall, moved=0)
+    return window.streaks(stream)
+
+
+def travelling_streaks(height: int, width: int, severity: int, key: Key) -> Layer:
+    """The layer of one frame of a video through which the same drops fall.
+
+    The lattice is endless from top to bottom, and the frame is a window on it that climbs.
+    """
+    fall = fall_of(int(key.seed), key.dataset, key.video, severity)
+    moved = int(key.frame) * fall.step(streak_length(height, severity))
+    window = Window.of(height, width, severity, fall, moved)
+    return window.streaks(draws.video_stream(key, "rain", severity, "drops", window.block))
+
+
+@functools.lru_cache(maxsize=1024)
+def fall_of(seed: int, dataset: str, video: str, severity: int) -> Fall:
+    """The fall of a video's drops."""
+    stream = draws.video_stream(Key(seed, dataset, video, 0), "rain", severity, "fall")
+    return Fall(_between(TILTS, stream.fraction()), _between(SPEEDS, stream.fraction()))
+
+
+def streak_length(height: int, severity: int) -> int:
+    """The length of a streak in pixels."""
+    return max(1, round(SEVERITIES[severity - 1].length * height / 224))
+
+
+@dataclass(frozen=True)
+class Window:
+    """A frame's window on the lattice.
+
+    Drops fall straight down on the lattice; each row of the frame is then read as far aside as
+    the wind has carried them there. So streaks slant without a slanted blur, and what comes in
+    at the sides and the top was drawn, not repeated from the border.
+    """
+
+    height: int
+    width: int
+    severity: int
+    sideways: NDArray[np.intp]
+    rows: Axis
+    columns: Axis
+    first: int
+
+    @classmethod
+    def of(cls, height: int, width: int, severity: int, fall: Fall, moved: int) -> Window:
+        """The window after the lattice has moved down by so many subpixels."""
+        sideways = fall.sideways(height)
+        grown = max(1.0, height / 224)
+        above = streak_length(height, severity) - 1
+        first, rows = lattice.moving_axis(-above, height, moved, ZOOM[0] * grown)
+        _, columns = lattice.moving_axis(0, width + int(sideways.max()), 0, ZOOM[1] * grown)
+        return cls(height, width, severity, sideways, rows, columns, first)
+
+    @property
+    def points(self) -> int:
+        """The lattice points in a row."""
+        return int(self.columns.low[-1]) + 2
+
+    @property
+    def block(self) -> int:
+        """Where in the video's stream the window's first lattice row is."""
+        return self.first * lattice.blocks_in_row(self.points)
+
+    def streaks(self, stream: Stream) -> Layer:
+        """The layer that the stream's drops make."""
+        import cv2
+
+        c = SEVERITIES[self.severity - 1]
+        length = streak_length(self.height, self.severity)
+        drawn = lattice.draw_rows(
+            stream, int(self.rows.low[-1]) + 2, self.points, field_table(self.severity)
+        )
+        field = lattice.interpolate(drawn, self.rows, self.columns)
+        drops = cut(field, 255 * THRESHOLD, 255).astype(np.uint8)
+        sums = np.asarray(
+            cv2.boxFilter(drops, cv2.CV_32S, (1, length), anchor=(0, length - 1), normalize=False),
+            np.int32,
+        )[length - 1 :]
+        sums *= round(FIXED * c.gain / length)
+        sums >>= 16
+        straight = np.minimum(sums, 255).astype(np.uint8)
+        return self._slant(straight)
+
+    def _slant(self, straight: Layer) -> Layer:
+        slanted = np.empty((self.height, self.width), np.uint8)
+        spread = int(self.sideways.max())
+        # Neighbouring rows with the same shift are copied together.
+        edges = [0, *(np.flatnonzero(np.diff(self.sideways)) + 1).tolist(), self.height]
+        for top, bottom in itertools.pairwise(edges):
+            start = spread - int(self.sideways[top])
+            slanted[top:bottom] = straight[top:bottom, start : start + self.width]
+        return slanted
+
+
+@functools.cache
+def field_table(severity: int) -> NDArray[np.float32]:
+    """The lattice's value for each draw, in grey levels."""
+    values = SEVERITIES[severity - 1].loc + SCALE * draws.normal_table().astype(np.float64)
+    return draws.read_only((255 * values).astype(np.float32))
+
+
+def lay_over(frame: Pixels, layer: Layer, severity: int) -> Pixels:
+    """The frame darkened and veiled, with the layer added."""
+    import cv2
+
+    dim = np.asarray(cv2.LUT(frame, dim_table(severity)), np.uint8).reshape(frame.shape)
+    added = np.asarray(cv2.merge([layer] * frame.shape[2]), np.uint8).reshape(frame.shape)
+    return np.asarray(cv2.add(dim, added), np.uint8).reshape(frame.shape)
+
+
+@functools.cache
+def dim_table(severity: int) -> NDArray[np.uint8]:
+    """floor((1 - veil)·darken·v + veil·127.5) for each grey level v, in integers."""
     c = SEVERITIES[severity - 1]
-    stream = draws.iid(key, "rain", severity)
-    height, width = frame.shape[:2]
-    length = max(1, round(c.length * height / 224))
-    tall = height + length
-    indices = stream.indices((tall // 2 + 2) * width).reshape(-1, width)
-    field = c.loc + 0.2 * draws.normal_table()[indices].astype(np.float64).repeat(2, axis=0)
-    drops = np.where(field[:tall] < 0.72, 0, np.minimum(field[:tall], 1))
-    sums = np.cumsum(drops, axis=0)
-    layer = np.floor(255 * c.gain * (sums[length:] - sums[:-length])[:height] / length)
-    base = np.floor((1 - c.veil) * c.darken * frame + c.veil / 2 * 255)
-    out: Pixels = np.minimum(base + layer[..., None], 255).astype(np.uint8)
-    return out
+    levels = ((100 - c.veil) * c.darken * np.arange(256) + c.veil * 12_750) // 10_000
+    return draws.read_only(levels.astype(np.uint8))
+
+
+def _between(ends: tuple[float, float], fraction: float) -> float:
+    return ends[0] + (ends[1] - ends[0]) * fraction

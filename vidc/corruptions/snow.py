@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vidc.corruptions import draws
+from vidc.corruptions import draws, lattice
+from vidc.corruptions.blur import downwards
 from vidc.corruptions.draws import Key
+from vidc.corruptions.lattice import SUBPIXEL, Axis, cut
 from vidc.frames import Pixels
+
+Layer = NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
 class Snow:
-    """The parameters of one severity."""
+    """The parameters of one severity, under imagecorruptions' names for them."""
 
     loc: float
     scale: float
@@ -23,57 +28,174 @@ class Snow:
     threshold: float
     radius: int
     sigma: float
-    mix: float
+    keep: int  # the share of the picture that is not made paler, in twentieths
 
 
 SEVERITIES = (
-    Snow(0.1, 0.3, 3, 0.5, 10, 4, 0.8),
-    Snow(0.2, 0.3, 2, 0.5, 12, 4, 0.7),
-    Snow(0.55, 0.3, 4, 0.9, 12, 8, 0.7),
-    Snow(0.55, 0.3, 4.5, 0.85, 12, 8, 0.65),
-    Snow(0.55, 0.3, 2.5, 0.85, 12, 12, 0.55),
+    Snow(0.10, 0.3, 3.0, 0.50, 10, 4, keep=16),
+    Snow(0.20, 0.3, 2.0, 0.50, 12, 4, keep=14),
+    Snow(0.55, 0.3, 4.0, 0.90, 12, 8, keep=14),
+    Snow(0.55, 0.3, 4.5, 0.85, 12, 8, keep=13),
+    Snow(0.55, 0.3, 2.5, 0.85, 12, 12, keep=11),
 )
+ANGLES = (-135.0, -45.0)
+# Coherent snow falls this many pixels a frame in a picture of 224 rows.
+SPEEDS = (3.0, 7.0)
+# Tall frames are done in strips that stay in the processor's cache and keep memory small.
+STRIP = 256
+# ITU-R 601's weights in thousandths; one channel is its own gray.
+_GRAY = {3: np.array([[299, 587, 114]], np.float32), 1: np.array([[1000]], np.float32)}
 
 
 def snow(frame: Pixels, severity: int, key: Key, *, coherent: bool) -> Pixels:
-    """Flakes and a paler picture."""
-    stream = draws.iid(key, "snow", severity)
-    angle = -135 + 90 * stream.fraction()
-    height, width = frame.shape[:2]
+    """Flakes over a paler picture."""
+    make = travelling_flakes if coherent else flakes
+    return lay_over(frame, make(frame.shape[0], frame.shape[1], severity, key), severity)
+
+
+def flakes(height: int, width: int, severity: int, key: Key) -> Layer:
+    """The layer of one frame: blurred flakes, and the same turned by 180°."""
+    import cv2
+
+    stream = draws.frame_stream(key, "snow", severity)
+    angle = _between(ANGLES, stream.fraction())
+    zoom = SEVERITIES[severity - 1].zoom
+    # Of a frame full of draws the definition uses the centre alone: no more than that is drawn.
+    points = math.ceil(height / zoom), math.ceil(width / zoom)
+    normals = draws.normal_table().take(stream.indices(math.prod(points))).reshape(points)
+    layer = blurred_flakes(normals, height, width, severity, angle)
+    return np.asarray(cv2.add(layer, cv2.flip(layer, -1)), np.uint8)
+
+
+def blurred_flakes(
+    normals: NDArray[np.float32], height: int, width: int, severity: int, angle: float
+) -> Layer:
+    """ImageNet-C's layer for these normals, before it is turned and added to itself."""
     c = SEVERITIES[severity - 1]
-    ch, cw = math.ceil(height / c.zoom), math.ceil(width / c.zoom)
-    normals = draws.normal_table().take(stream.indices(ch * cw)).reshape(ch, cw)
-    layer = _layer(normals, c, angle)[:height, :width]
-    both = layer.astype(np.int32) + layer[::-1, ::-1]
-    gray = (
-        frame @ np.array([299, 587, 114])
-        if frame.shape[2] == 3
-        else 1000 * frame[..., 0].astype(np.int64)
-    )
-    parts = round(20 * c.mix)
-    pale = ((20 - parts) * (3 * gray.astype(np.int64) + 255000)) // 2000
-    base = np.maximum((parts * frame.astype(np.int64) + pale[..., None]) // 20, frame)
-    out: Pixels = np.minimum(base + both[..., None], 255).astype(np.uint8)
+    # In float64, as imagecorruptions: a flake on the other side of the threshold is many levels.
+    field = c.loc + c.scale * normals.astype(np.float64)
+    limit = round(field.shape[0] * c.zoom), round(field.shape[1] * c.zoom)
+    blur = downwards(angle, c.radius, c.sigma, limit)
+    padded = np.pad(field, ((0, 1), (0, 1)))
+    rows = zoomed_axis(field.shape[0], c.zoom, height, blur.above, 0)
+    columns = zoomed_axis(field.shape[1], c.zoom, width, blur.left, blur.right)
+    layer = np.empty((height, width), np.uint8)
+    for top in range(0, height, STRIP):
+        bottom = min(top + STRIP, height)
+        zoomed = lattice.interpolate(padded, rows.part(top, blur.above + bottom), columns)
+        layer[top:bottom] = blur.apply(
+            cut(zoomed, c.threshold, 1).astype(np.float32, copy=False), bottom - top, width
+        )
+    return layer
+
+
+@functools.lru_cache(maxsize=256)
+def zoomed_axis(points: int, zoom: float, size: int, before: int, after: int) -> Axis:
+    """scipy's linear zoom of ``points`` lattice points, and the pixels around that a blur reads.
+
+    Beyond the zoomed lattice its border repeats.
+    """
+    last = round(points * zoom) - 1
+    step = (points - 1) / last if last else 1.0
+    places = np.clip(np.arange(-before, size + after), 0, last) * step
+    # Where rounding puts the last pixel behind the last point, scipy leaves it at zero: here it
+    # lies on the zero that follows the last point.
+    places[places > points - 1] = points
+    low = np.floor(places)
+    return Axis(low.astype(np.intp), places - low)
+
+
+def travelling_flakes(height: int, width: int, severity: int, key: Key) -> Layer:
+    """The layer of one frame of a video through which the same flakes fall.
+
+    The lattice is endless from top to bottom and closed from left to right, and the frame is a
+    window on it that moves against the wind. ImageNet-C's second layer, the first one turned by
+    180°, would fall upwards; here it is the first one a step aside, which moves with it.
+    """
+    import cv2
+
+    c = SEVERITIES[severity - 1]
+    wind = wind_of(int(key.seed), key.dataset, key.video, severity)
+    down, right = (step * int(key.frame) for step in wind.steps(height))
+    aside, below = 3 * width // 8, height // 12
+    blur = downwards(wind.angle, c.radius, c.sigma)
+    points = max(1, round(width / c.zoom))
+    columns = lattice.wrapping_axis(-blur.left, width + blur.right, right, width, points)
+    layer = np.empty((height + below, width), np.uint8)
+    for top in range(0, len(layer), STRIP):
+        bottom = min(top + STRIP, len(layer))
+        first, rows = lattice.moving_axis(top - blur.above, bottom, down, c.zoom)
+        block = first * lattice.blocks_in_row(points)
+        stream = draws.video_stream(key, "snow", severity, "flakes", block)
+        field = lattice.draw_rows(stream, int(rows.low[-1]) + 2, points, field_table(severity))
+        zoomed = lattice.interpolate(np.hstack([field, field[:, :1]]), rows, columns)
+        layer[top:bottom] = blur.apply(
+            cut(zoomed, c.threshold, 1).astype(np.float32, copy=False), bottom - top, width
+        )
+    return np.asarray(cv2.add(layer[below:], np.roll(layer[:height], aside, axis=1)), np.uint8)
+
+
+@dataclass(frozen=True)
+class Wind:
+    """How the flakes of a video fall."""
+
+    angle: float  # of the blur, in degrees
+    speed: float  # in pixels a frame where frames have 224 rows
+
+    def steps(self, height: int) -> tuple[int, int]:
+        """The subpixels that a flake moves down and right from one frame to the next."""
+        pace = self.speed * height / 224 * SUBPIXEL
+        radians = math.radians(self.angle)
+        return round(-pace * math.sin(radians)), round(-pace * math.cos(radians))
+
+
+@functools.lru_cache(maxsize=1024)
+def wind_of(seed: int, dataset: str, video: str, severity: int) -> Wind:
+    """The wind of a video."""
+    stream = draws.video_stream(Key(seed, dataset, video, 0), "snow", severity, "wind")
+    return Wind(_between(ANGLES, stream.fraction()), _between(SPEEDS, stream.fraction()))
+
+
+@functools.cache
+def field_table(severity: int) -> NDArray[np.float32]:
+    """The lattice's value for each draw, for snow that need not be imagecorruptions' to the bit."""
+    c = SEVERITIES[severity - 1]
+    return draws.read_only((c.loc + c.scale * draws.normal_table()).astype(np.float32))
+
+
+def _between(ends: tuple[float, float], fraction: float) -> float:
+    return ends[0] + (ends[1] - ends[0]) * fraction
+
+
+def lay_over(frame: Pixels, layer: Layer, severity: int) -> Pixels:
+    """The frame made paler, with the layer added."""
+    import cv2
+
+    keep = SEVERITIES[severity - 1].keep
+    channels = frame.shape[2]
+    out = np.empty_like(frame)
+    for top in range(0, len(frame), STRIP):
+        strip = slice(top, top + STRIP)
+        added = cv2.merge([layer[strip]] * channels)
+        cv2.add(paler(frame[strip], keep), added, dst=out[strip])
     return out
 
 
-def _layer(normals: NDArray[np.float32], c: Snow, angle: float) -> NDArray[np.uint8]:
-    from scipy.ndimage import zoom
+def paler(frame: Pixels, keep: int) -> Pixels:
+    """floor(m·v + (1 - m)·max(v, 1.5·gray + 127.5)) with m = keep/20, exactly, saturated.
 
-    layer = zoom(c.loc + c.scale * normals.astype(np.float64), c.zoom, order=1)
-    layer[layer < c.threshold] = 0
-    layer = np.clip(layer, 0, 1)
-    width = 2 * c.radius + 1
-    kernel = np.exp(-(np.arange(width) ** 2) / (2 * c.sigma**2))
-    kernel /= kernel.sum()
-    pad = np.pad(layer, width, mode="edge")
-    total = np.zeros_like(layer)
-    for i in range(width):
-        dy = -math.ceil(i * math.sin(math.radians(angle)) - 0.5)
-        dx = -math.ceil(i * math.cos(math.radians(angle)) - 0.5)
-        if abs(dy) >= layer.shape[0] or abs(dx) >= layer.shape[1]:
-            break
-        y, x = width - dy, width - dx
-        total += kernel[i] * pad[y : y + layer.shape[0], x : x + layer.shape[1]]
-    levels: NDArray[np.uint8] = np.rint(255 * total).astype(np.uint8)
-    return levels
+    That is max(v, floor((keep·v + q)/20)) with q = floor((20 - keep)·(3·gray + 255)/2), where
+    gray is in thousandths; every number on the way is an integer that its type holds exactly.
+    """
+    import cv2
+
+    gray = np.asarray(cv2.transform(frame.astype(np.float32), _GRAY[frame.shape[2]]), np.float32)
+    gray += 85_000
+    gray *= 3 * (20 - keep)
+    gray /= 2_000
+    q = gray.astype(np.int16)
+    mixed = np.asarray(cv2.merge([q] * frame.shape[2]), np.int16).reshape(frame.shape)
+    mixed += frame.astype(np.int16) * np.int16(keep)
+    mixed //= np.int16(20)
+    np.clip(mixed, 0, 255, out=mixed)
+    return np.maximum(mixed.astype(np.uint8), frame)

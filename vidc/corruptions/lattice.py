@@ -1,0 +1,87 @@
+"""Noise on a coarse lattice, seen through a linear zoom: what snow and rain are cut from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vidc.corruptions import draws
+from vidc.corruptions.draws import Stream
+
+Field = NDArray[Any]  # float64 where the definition is ImageNet-C's, float32 where it is ours
+
+# Positions and speeds are whole numbers of this part of a pixel, so that any number of frames of
+# motion adds up without rounding.
+SUBPIXEL = 256
+
+
+@dataclass(frozen=True)
+class Axis:
+    """For each pixel along one axis: the lattice point before it, and how far on to the next."""
+
+    low: NDArray[np.intp]
+    fraction: Field
+
+    def part(self, start: int, stop: int) -> Axis:
+        """The pixels from ``start`` to ``stop``."""
+        return Axis(self.low[start:stop], self.fraction[start:stop])
+
+
+def interpolate(lattice: Field, rows: Axis, columns: Axis) -> Field:
+    """The lattice's value at every pixel.
+
+    Every step is one multiplication or one addition, rounded by itself, so that no processor's
+    fused arithmetic can change a bit. The steps between points are taken on the lattice, which
+    is smaller than the picture.
+    """
+    wide = np.diff(lattice, axis=1, append=lattice[:, -1:]).take(columns.low, axis=1)
+    wide *= columns.fraction
+    wide += lattice.take(columns.low, axis=1)
+    tall = np.diff(wide, axis=0, append=wide[-1:]).take(rows.low, axis=0)
+    tall *= rows.fraction[:, None]
+    tall += wide.take(rows.low, axis=0)
+    return tall
+
+
+def moving_axis(start: int, stop: int, moved: int, zoom: float) -> tuple[int, Axis]:
+    """The pixels of an endless axis whose lattice has moved on by so many subpixels.
+
+    Returned with the number of the lattice point that the axis counts as 0.
+    """
+    pixels = np.arange(start, stop, dtype=np.int64) * SUBPIXEL - moved
+    places = pixels / (SUBPIXEL * zoom)
+    low = np.floor(places)
+    first = int(low[0])
+    return first, Axis((low - first).astype(np.intp), (places - low).astype(np.float32))
+
+
+def wrapping_axis(start: int, stop: int, moved: int, around: int, points: int) -> Axis:
+    """The pixels of an axis that closes on itself after ``around`` pixels and ``points`` points."""
+    pixels = np.arange(start, stop, dtype=np.int64) * SUBPIXEL - moved
+    places = pixels % (SUBPIXEL * around) * (points / (SUBPIXEL * around))
+    low = np.minimum(np.floor(places), points - 1)
+    return Axis(low.astype(np.intp), (places - low).astype(np.float32))
+
+
+def blocks_in_row(points: int) -> int:
+    """The Philox blocks that a lattice row of so many points takes: each row starts a block."""
+    return -(-points // draws.BLOCK)
+
+
+def draw_rows(stream: Stream, rows: int, points: int, table: Field) -> Field:
+    """The next lattice rows of the stream, their values from a table over the draws."""
+    stride = blocks_in_row(points) * draws.BLOCK
+    return table.take(stream.indices(rows * stride)).reshape(rows, stride)[:, :points]
+
+
+def cut(field: Field, threshold: float, most: float) -> Field:
+    """The field where it is not under the threshold, at most ``most``; 0 elsewhere. In place."""
+    import cv2
+
+    # OpenCV keeps what is above a number, the definition what is not below the threshold.
+    below = np.nextafter(field.dtype.type(threshold), field.dtype.type(0))
+    cv2.threshold(field, float(below), 0, cv2.THRESH_TOZERO, dst=field)
+    return np.minimum(field, most, out=field)
