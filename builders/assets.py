@@ -21,7 +21,8 @@ FOLDER = "assets"
 CONTACT_SHEET = f"{FOLDER}/contact-sheet.png"
 CLIP = f"{FOLDER}/clip.webp"
 CLASSES = f"{FOLDER}/classes.png"
-# The one picture without a source pixel.
+ALL = (CONTACT_SHEET, CLIP, CLASSES)
+# Those without a source pixel.
 WITHOUT_PIXELS = (CLASSES,)
 
 _SHEET_VIDEOS = 4

@@ -77,6 +77,15 @@ class HubDataset:
         return HubDataset(self.id, commit, self.token)
 
 
+def is_hub_id(text: str) -> bool:
+    """Whether this can be the name of a dataset on the Hub.
+
+    >>> is_hub_id("my-org/lasot-c"), is_hub_id("../lasot-c"), is_hub_id("lasot-c")
+    (True, False, False)
+    """
+    return _HUB_ID.fullmatch(text) is not None
+
+
 def find(path_or_id: str | Path, revision: str | None = None, token: str | None = None) -> Files:
     """The files of a folder, or of a Hub dataset where no such folder exists."""
     root = Path(path_or_id)
@@ -86,7 +95,7 @@ def find(path_or_id: str | Path, revision: str | None = None, token: str | None 
         return Folder(root)
     if root.exists():
         raise InputError(f"{root} is a file: give the folder of a built dataset or a Hub id.")
-    if not _HUB_ID.fullmatch(str(path_or_id)):
+    if not is_hub_id(str(path_or_id)):
         raise InputError(
             f"no folder {path_or_id}: give the folder of a built dataset or a Hub id ORG/NAME."
         )
@@ -95,28 +104,68 @@ def find(path_or_id: str | Path, revision: str | None = None, token: str | None 
 
 @contextmanager
 def hub_errors(repo: str) -> Iterator[None]:
-    """Turn what the Hub's client raises for a caller's mistake into one sentence about it."""
-    from huggingface_hub import errors
-
+    """Turn what the Hub's client raises for anything but our own bugs into one sentence."""
+    caught: tuple[type[Exception], ...] = (*failures(), RuntimeError)
     try:
         yield
-    except errors.GatedRepoError:
-        raise InputError(
+    except caught as raised:
+        failure = cause(raised)
+        if not isinstance(failure, failures()):
+            raise
+        raise InputError(_sentence(repo, failure)) from None
+
+
+def failures() -> tuple[type[Exception], ...]:
+    """What the Hub's client raises for a request that failed, whichever HTTP library it uses."""
+    from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError
+
+    return (*HfHubHTTPError.__bases__, EntryNotFoundError, OSError)
+
+
+def cause(raised: BaseException) -> BaseException:
+    """What went wrong: the client's uploader wraps it, file by file, in a RuntimeError."""
+    if isinstance(raised, RuntimeError) and raised.__cause__ is not None:
+        return raised.__cause__
+    return raised
+
+
+def _sentence(repo: str, failure: BaseException) -> str:
+    from huggingface_hub import errors
+
+    if isinstance(failure, errors.GatedRepoError):
+        return (
             f"{repo} is gated on the Hub: accept its terms on its page, then log in with "
             "'hf auth login'."
-        ) from None
-    except errors.RevisionNotFoundError:
-        raise InputError(f"{repo} has no such revision on the Hub: check its name.") from None
-    except errors.RepositoryNotFoundError:
-        raise InputError(
+        )
+    if isinstance(failure, errors.RevisionNotFoundError):
+        return f"{repo} has no such revision on the Hub: check its name."
+    if isinstance(failure, errors.RepositoryNotFoundError):
+        return (
             f"{repo} is neither a folder here nor a dataset on the Hub that this account can see: "
             "check its name, or log in with 'hf auth login' if it is private."
-        ) from None
-    except errors.LocalEntryNotFoundError:
-        raise InputError(
+        )
+    if isinstance(failure, errors.LocalEntryNotFoundError):
+        return (
             f"{repo} could not be reached and is not in the cache: check the network, then repeat."
-        ) from None
-    except errors.EntryNotFoundError:
-        raise InputError(
-            f"{repo} on the Hub is not a dataset made by vidc: it lacks one of its files."
-        ) from None
+        )
+    if isinstance(failure, errors.EntryNotFoundError):
+        return (
+            f"{repo} on the Hub lacks a file that was asked for: it is not a dataset made by vidc, "
+            "or holds its recipe alone (then rebuild it with 'python -m vidc.build from-recipe')."
+        )
+    status = status_of(failure)
+    if status == 401:
+        return "the Hub refuses this token: log in again with 'hf auth login'."
+    if status == 403:
+        return f"this account has no right to do that with {repo}: ask its owner, or use yours."
+    if status is not None:
+        return f"the Hub answered {status} for {repo}: repeat the command later, it continues."
+    if isinstance(failure, OSError) and failure.strerror:
+        return f"{repo} could not be read or written: {failure.strerror}."
+    return f"the Hub cannot be reached for {repo}: check the network, then repeat the command."
+
+
+def status_of(failure: BaseException) -> int | None:
+    """The HTTP status in what the Hub's client raised; None where there was no answer."""
+    response = getattr(failure, "response", None)
+    return None if response is None else int(response.status_code)

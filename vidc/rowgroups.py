@@ -72,6 +72,19 @@ def read_index(files: Files, manifest: Manifest, config: str, *, verify: bool) -
 
 def _read_annotations(files: Files, name: str, shard: Shard, config: str, verify: bool) -> pa.Table:
     import pyarrow as pa
+
+    columns = [*LABEL_COLUMNS, f"sha256.{config}"]
+    table = read_checked(files, name, shard, columns, verify=verify)
+    hashes = [chunk.field(config) for chunk in table.column("sha256").chunks]
+    return table.set_column(
+        table.schema.get_field_index("sha256"), "sha256", pa.chunked_array(hashes, pa.string())
+    )
+
+
+def read_checked(
+    files: Files, name: str, shard: Shard, columns: list[str], *, verify: bool = True
+) -> pa.Table:
+    """Columns of an annotations shard that is, byte for byte, the one in the manifest."""
     import pyarrow.parquet as pq
 
     path = files.path(name)
@@ -80,15 +93,13 @@ def _read_annotations(files: Files, name: str, shard: Shard, config: str, verify
             f"{name} in {files.where} is not the file its manifest.json describes: "
             "build or download the dataset again."
         )
+    configs = [column.partition(".")[2] for column in columns if column.startswith("sha256.")]
     with readable(name):
         stored = pq.ParquetFile(path)
-        _check_schema(name, stored.schema_arrow, frames.annotations_schema([config]))
-        table = stored.read(columns=[*LABEL_COLUMNS, f"sha256.{config}"])
+        _check_schema(name, stored.schema_arrow, frames.annotations_schema(configs))
+        table = stored.read(columns=columns)
     _check_rows(name, shard, table.num_rows)
-    hashes = [chunk.field(config) for chunk in table.column("sha256").chunks]
-    return table.set_column(
-        table.schema.get_field_index("sha256"), "sha256", pa.chunked_array(hashes, pa.string())
-    )
+    return table
 
 
 class ShardReader:

@@ -1,0 +1,134 @@
+"""``python -m vidc.build from-recipe``: rebuild a dataset from clean videos, compare each frame."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vidc.builders.summary import say
+from vidc.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from vidc.hub import Files
+    from vidc.manifest import Manifest
+
+EXAMPLES = """\
+examples:
+  COMMAND my-org/imagenet-vid-c --root ILSVRC2015 --out imagenet-vid-c
+  COMMAND some/folder --root LaSOT --out lasot-c
+Exit code 0: every frame has its recorded hash; 1: some differ, and they are named."""
+
+DIFFERENT = 1
+_SHOWN = 20
+_KEY = ("video", "frame")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of from-recipe."""
+    add = parser.add_argument
+    add("recipe", metavar="ORG/NAME|DIR", help="a published dataset or recipe, or a folder of one")
+    add("--root", type=Path, required=True, metavar="DIR", help="your copy of the clean videos")
+    add("--out", type=Path, required=True, metavar="DIR", help="the rebuilt dataset's folder")
+    add("--revision", metavar="TAG", help="of the published one; the newest if not given")
+    add("--workers", type=int, metavar="N", help="processes; all cores if not given")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Rebuild with the recorded recipe through the ordinary build, then compare."""
+    from vidc import hub
+    from vidc import manifest as manifests
+    from vidc.builders.building import again, build
+    from vidc.engines import Engine
+
+    files = hub.find(args.recipe, args.revision)
+    if isinstance(files, hub.Folder) and files.root.resolve() == args.out.resolve():
+        raise InputError(f"--out is {args.out}, the recipe's own folder: choose another.")
+    manifest = manifests.read(files.path(manifests.FILE).parent)
+    recorded = read_annotations(files, manifest)
+    built = build(again(manifest, args.root, args.out, Engine(workers=args.workers)))
+    if built is None:
+        raise InputError(f"{args.out} is not finished: give the same command again.")
+    found = compare(recorded, read_annotations(hub.Folder(args.out), built))
+    return _tell(found, manifest, args)
+
+
+def read_annotations(files: Files, manifest: Manifest) -> pa.Table:
+    """Which frames there are and the hashes of their pixels, from files that are as recorded."""
+    import pyarrow as pa
+
+    from vidc.frames import ANNOTATIONS
+    from vidc.rowgroups import read_checked
+
+    return pa.concat_tables(
+        read_checked(files, name, manifest.shards[name], [*_KEY, "sha256"])
+        for name in manifest.files(ANNOTATIONS)
+    )
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How a rebuilt dataset differs from the recorded one; frames as (video, index)."""
+
+    frames: int
+    missing: tuple[tuple[str, int], ...]
+    added: tuple[tuple[str, int], ...]
+    different: dict[tuple[str, int], tuple[str, ...]]  # and the configs in which
+
+    @property
+    def equal(self) -> bool:
+        """Whether every frame is there with its recorded pixels, and no other."""
+        return not (self.missing or self.added or self.different)
+
+
+def compare(recorded: pa.Table, rebuilt: pa.Table) -> Comparison:
+    """Every recorded frame against the rebuilt one of the same video and index."""
+    if recorded.equals(rebuilt):
+        return Comparison(recorded.num_rows, (), (), {})
+    wanted, found = _hashes(recorded), _hashes(rebuilt)
+    different = {
+        key: tuple(name for name, sha256 in hashes.items() if found[key].get(name) != sha256)
+        for key, hashes in wanted.items()
+        if key in found and found[key] != hashes
+    }
+    return Comparison(
+        frames=len(wanted),
+        missing=tuple(key for key in wanted if key not in found),
+        added=tuple(key for key in found if key not in wanted),
+        different=different,
+    )
+
+
+def _hashes(table: pa.Table) -> dict[tuple[str, int], dict[str, str]]:
+    columns = (table.column(name).to_pylist() for name in (*_KEY, "sha256"))
+    return {(video, frame): hashes for video, frame, hashes in zip(*columns, strict=True)}
+
+
+def _tell(found: Comparison, manifest: Manifest, args: argparse.Namespace) -> int:
+    configs = ", ".join(manifest.hashed_configs)
+    if found.equal:
+        say(f"every one of {found.frames:,} frames is as recorded, in {configs}: {args.out}")
+        return 0
+    lines = [f"{video} frame {frame}: not in {args.root}" for video, frame in found.missing]
+    lines += [f"{video} frame {frame}: not in the recipe" for video, frame in found.added]
+    lines += [
+        f"{video} frame {frame}: other pixels in {_where(configs)}"
+        for (video, frame), configs in found.different.items()
+    ]
+    for line in lines[:_SHOWN]:
+        say(line)
+    if len(lines) > _SHOWN:
+        say(f"and {len(lines) - _SHOWN:,} more")
+    say(f"{args.out} is not the recorded dataset: {len(lines):,} of {found.frames:,} frames differ")
+    return DIFFERENT
+
+
+def _where(configs: tuple[str, ...]) -> str:
+    """The configs that differ; where clean does, the source's own frame is another one."""
+    from vidc.frames import CLEAN
+
+    note = " (so your clean frame is another one)" if CLEAN in configs else ""
+    return ", ".join(configs) + note
