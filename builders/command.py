@@ -71,7 +71,11 @@ def _add_work(group: argparse._ArgumentGroup) -> None:
     add("--workers", type=int, metavar="N", help="processes; all cores if not given")
     add("--engine", default="processes", help=", ".join(ENGINES))
     add("--ray-address", metavar="ADDRESS", help="auto or HOST:PORT")
-    add("--shards", metavar="I/N", help="only shards I, I+N, ...: one of an array of N jobs, I from 0")
+    add(
+        "--shards",
+        metavar="I/N",
+        help="only shards I, I+N, ...: one of an array of N jobs, I from 0",
+    )
     add("--shard-size", default="500MB", metavar="SIZE", help="of a Parquet file, about")
     add("--dry-run", action="store_true", help="print the plan, its size and time, and stop")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -12,6 +13,7 @@ from vidc.engines import Engine, Progress, Reporter, Result, Task, Work, cores
 from vidc.errors import InputError
 
 _SECONDS_BETWEEN_REPORTS = 1.0
+_SECONDS_TO_ANSWER = 10.0
 
 
 def run_ray(
@@ -42,12 +44,20 @@ def _connect(engine: Engine) -> None:
         options |= {"num_cpus": engine.workers or cores(), "include_dashboard": False}
     on_sigterm = signal.getsignal(signal.SIGTERM)
     try:
+        _knock(address)
         ray.init(address=address, **options)
-    except (ConnectionError, RuntimeError, ValueError) as error:
+    except (OSError, RuntimeError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(f"no Ray cluster at '{address}' (--ray-address): {reason}") from None
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, on_sigterm)  # ray.init sets its own
+
+
+def _knock(address: str) -> None:
+    """See whether anything answers: where nothing does, ray.init ends the process by abort."""
+    host, mark, port = address.removeprefix("ray://").rpartition(":")
+    if mark and port.isdecimal():
+        socket.create_connection((host, int(port)), timeout=_SECONDS_TO_ANSWER).close()
 
 
 def _run(
