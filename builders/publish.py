@@ -78,7 +78,8 @@ def _upload(remote: Remote, plan: Plan, manifest: Manifest, public: bool) -> Non
     tag = f"recipe-{manifest.recipe.version}"
     remote.tag(tag)
     if sent.files:
-        say(f"{sent.files} files ({sent.bytes / 1e6:,.1f} MB) are now in {remote.address}")
+        files = "1 file" if sent.files == 1 else f"{sent.files} files"
+        say(f"uploaded {files} ({sent.bytes / 1e6:,.1f} MB) to {remote.address}")
     else:
         say(f"nothing to upload: {remote.address} has it all")
     say(f"tag: {tag}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -87,11 +88,14 @@ class Remote:
     def connect(cls, repo: str) -> Remote:
         """Log in with the token that huggingface_hub finds in its usual places."""
         from huggingface_hub import HfApi, get_token
+        from huggingface_hub.utils import disable_progress_bars
 
         if get_token() is None:
             raise InputError(
                 "no Hugging Face token: log in with 'hf auth login', or set HF_TOKEN, and repeat."
             )
+        if not sys.stderr.isatty():
+            disable_progress_bars()
         api = HfApi(library_name="vidc")
         with hub_errors(repo):
             _patiently(api.whoami)
@@ -121,6 +125,13 @@ class Remote:
 
     def _check_name(self, manifest: Manifest, plan: Plan, held: dict[str, RepoFile]) -> None:
         others = sorted(held.keys() - plan.shards.keys() - plan.small.keys() - {_NOT_OURS})
+        frames = [name for name in others if name.startswith("data/")]
+        if plan.recipe_only and frames:
+            # Deleting them would not help: they would stay in the repository's history.
+            raise InputError(
+                f"{self.repo} holds frames (for one, {frames[0]}): publish the recipe under "
+                "another name."
+            )
         if manifests.FILE in held:
             path = self._api.hf_hub_download(self.repo, manifests.FILE, repo_type="dataset")
             name = manifests.read(Path(path).parent).name
