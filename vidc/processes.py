@@ -7,18 +7,21 @@ can be left locked by a killed one; here each worker has a pipe of its own.
 from __future__ import annotations
 
 import contextlib
+import json
 import multiprocessing
 import os
 import pickle
+import select
 import signal
+import subprocess
+import sys
 import threading
 import traceback
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from multiprocessing import connection, resource_tracker
+from multiprocessing import connection
 from multiprocessing.connection import Connection
-from multiprocessing.process import BaseProcess
 from typing import Any
 
 from vidc.engines import Engine, Progress, Reporter, Result, Task, Work, cores
@@ -26,10 +29,17 @@ from vidc.errors import InputError
 
 _SECONDS_BETWEEN_REPORTS = 0.2
 
+# A worker is a fresh interpreter: threads of OpenCV and Arrow do not survive a fork. It is not
+# multiprocessing's, which would run the caller's script again in every worker.
+_WORKER = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[2]); "
+    "from vidc.processes import serve; serve(int(sys.argv[1]))"
+)
+
 
 @dataclass
 class _Worker:
-    process: BaseProcess
+    process: subprocess.Popen[bytes]
     pipe: Connection
     task: int
 
@@ -49,19 +59,23 @@ class _Pool:
 
     def start_worker(self) -> None:
         """Start a process on the first waiting task."""
-        context = multiprocessing.get_context("spawn")  # no fork of OpenCV's and Arrow's threads
-        ours, theirs = context.Pipe()
-        process = context.Process(target=_serve, args=(theirs, self.work), daemon=True)
-        resource_tracker.ensure_running()  # here, because it resets the signal mask
+        ours, theirs = multiprocessing.Pipe()
         # Ctrl-C reaches the whole process group, and only the parent is to act on it: the mask is
         # inherited, so the child is safe from its first instruction on.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
-            process.start()
+            process = subprocess.Popen(
+                [sys.executable, "-I", "-c", _WORKER, str(theirs.fileno()), json.dumps(sys.path)],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+            )
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         theirs.close()
-        self.give_task(_Worker(process, ours, -1))
+        worker = _Worker(process, ours, -1)
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            ours.send(self.work)
+        self.give_task(worker)
 
     def give_task(self, worker: _Worker) -> None:
         """Send the first waiting task to an idle worker, or let the worker go."""
@@ -80,13 +94,13 @@ class _Pool:
         """Put a lost worker's task back, unless it has cost too many workers already."""
         del self.busy[worker.pipe]
         worker.pipe.close()
-        worker.process.join()
+        worker.process.wait()
         losses = self._losses.get(worker.task, 0) + 1
         self._losses[worker.task] = losses
         if losses > self.engine.retries:
             raise InputError(
                 f"task {worker.task} lost its worker {losses} times (exit code "
-                f"{worker.process.exitcode}; -9 is often too little memory): try fewer --workers"
+                f"{worker.process.returncode}; -9 is often too little memory): try fewer --workers"
             )
         self.counts[worker.task] = 0
         self.waiting.appendleft(worker.task)
@@ -96,8 +110,8 @@ class _Pool:
         for worker in self.busy.values():
             worker.process.terminate()
         for worker in (*self.busy.values(), *self.leaving):
-            worker.process.join()
             worker.pipe.close()
+            worker.process.wait()
 
 
 def run_processes(
@@ -130,30 +144,30 @@ def run_processes(
         pool.stop()
 
 
-def _serve(pipe: Connection, work: Work[Any, Any]) -> None:
+def serve(descriptor: int) -> None:
     """What a worker process does: take a task, send counts and a result, until the pipe ends."""
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    while True:
-        try:
+    pipe = Connection(descriptor)
+    threading.Thread(target=_end_with_parent, args=(descriptor,), daemon=True).start()
+    try:
+        work = pipe.recv()
+        while True:
             task = pipe.recv()
-        except EOFError:
-            return
-        advance = Reporter(lambda count: pipe.send(("count", count)), _SECONDS_BETWEEN_REPORTS)
-        try:
+            advance = Reporter(lambda count: pipe.send(("count", count)), _SECONDS_BETWEEN_REPORTS)
             result = work(task, advance)
-        except Exception as error:  # whatever it is, the parent raises it
-            pipe.send(("error", _sendable(error)))
-            return
-        advance.finish()
-        pipe.send(("result", result))
+            advance.finish()
+            pipe.send(("result", result))
+    except EOFError:
+        return
+    except Exception as error:  # whatever it is, the parent raises it
+        pipe.send(("error", _sendable(error)))
 
 
-def _end_with_parent() -> None:
+def _end_with_parent(descriptor: int) -> None:
     """Leave at once when the parent is gone, however it went, so that no worker is orphaned."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        connection.wait([parent.sentinel])
-        os._exit(1)
+    poll = select.poll()
+    poll.register(descriptor, 0)  # only the end of the pipe: the data is the other thread's
+    poll.poll()
+    os._exit(1)
 
 
 def _sendable(error: Exception) -> Exception:

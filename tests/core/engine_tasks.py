@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import time
 from pathlib import Path
 
@@ -78,10 +77,3 @@ def main(arguments):
     for _ in run(Engine(workers=2), tell_pid_and_sleep, [arguments[0]] * 3):
         pass
     return 0
-
-
-if __name__ == "__main__":
-    from vidc.commandline import run as run_command
-
-    sys.path.insert(0, str(Path(__file__).parents[2]))
-    run_command(main, "sleepers")

@@ -14,11 +14,19 @@ from tests.core import engine_tasks
 from vidc.engines import Engine, run
 from vidc.errors import InputError
 
+ROOT = Path(__file__).parents[2]
 TASKS = [5, 0, 3, 8, 1, 2, 7, 4, 6]
 ENGINES = [
     Engine("serial"),
     *(Engine("processes", workers=workers) for workers in (1, 2, 7)),
 ]
+
+
+SLEEPERS = (
+    "from tests.core.engine_tasks import main\n"
+    "from vidc.commandline import run\n"
+    "run(main, 'sleepers')"
+)
 
 
 def named(engine):
@@ -60,6 +68,38 @@ def test_a_mistake_in_a_task_arrives_as_it_is(engine):
         list(run(engine, engine_tasks.fail_at_three, [1, 2, 3, 4]))
 
 
+def test_a_worker_does_not_run_the_callers_script(tmp_path):
+    script = tmp_path / "unguarded.py"
+    script.write_text(
+        "import sys\nfrom pathlib import Path\n"
+        f"sys.path.insert(0, {str(ROOT)!r})\n"
+        "from tests.core.engine_tasks import square\n"
+        "from vidc.engines import Engine, run\n"
+        "print('script')\n"
+        "print(sorted(dict(run(Engine(workers=2), square, [1, 2, 3])).values()))\n"
+    )
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "json.py").write_text("raise SystemExit('the wrong json')")
+    done = subprocess.run(
+        [sys.executable, str(script)], cwd=elsewhere, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "script\n[1, 4, 9]\n"
+
+
+def test_work_that_no_worker_can_import_is_told_at_once():
+    code = (
+        "from vidc.engines import Engine, run\n"
+        "def work(task, advance): return task\n"
+        "list(run(Engine(workers=1), work, [1]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT
+    )
+    assert done.returncode == 1
+    assert "Can't get attribute 'work'" in done.stderr
+
+
 def test_a_bug_in_a_worker_keeps_its_traceback():
     with pytest.raises(ZeroDivisionError) as caught:
         list(run(Engine(workers=1), engine_tasks.divide_by, [0]))
@@ -99,11 +139,11 @@ def test_leaving_the_loop_ends_the_workers(tmp_path):
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_no_worker_outlives_its_parent(number, tmp_path):
     parent = subprocess.Popen(
-        [sys.executable, engine_tasks.__file__, str(tmp_path)],
+        [sys.executable, "-c", SLEEPERS, str(tmp_path)],
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
+        cwd=ROOT,
     )
     _wait_until(lambda: len(list(tmp_path.iterdir())) == 2)
     if number == signal.SIGKILL:
@@ -168,7 +208,7 @@ def test_no_cluster_at_an_address_is_one_sentence():
         capture_output=True,
         text=True,
         check=False,
-        cwd=Path(__file__).parents[2],
+        cwd=ROOT,
         env=os.environ | {"RAY_AUTH_MODE": "disabled"},
     )
     assert done.returncode == 2
