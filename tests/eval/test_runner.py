@@ -1,0 +1,300 @@
+"""A cell: all columns in one pass, equal to each alone and to a plain loop, through interruptions."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+import torch
+
+from tests.eval.memory_source import CLASSES, MemoryInput, memory_source
+from tests.eval.tiny_model import tiny_model
+from tests.reference import plain_loop
+from vidc.errors import InputError
+from vidc.eval import checkpoint
+from vidc.eval.cell import CellSettings, run_cell
+from vidc.eval.methods import COLUMNS, Column, method_class
+from vidc.eval.methods.base import Method
+from vidc.eval.models import make_classifier
+from vidc.eval.networks import Networks, Precision
+from vidc.eval.normalization import with_normalization
+from vidc.eval.protocol import load_protocol
+from vidc.eval.results import CellKey, RunFolder
+
+KEY = CellKey("tiny-c", "snow", 5, 0)
+ALL = tuple(COLUMNS.values())
+# Steps large enough for TENT to change something within a few batches.
+OVERRIDES = ("stream.batch=4", "unmix_tns.components=5", "tent.lr=0.05")
+
+
+def settings_of(columns=ALL, overrides=(), **changes):
+    values = {
+        "columns": tuple(columns),
+        "protocol": load_protocol("paper", [*OVERRIDES, *overrides]),
+        "device": "cpu",
+        "amp": False,
+        "compile": False,
+        "deterministic": False,
+        "threads": 1,
+        "gpu_decode": False,
+        "limit_frames": None,
+        "checkpoint_every": 200,
+    }
+    return CellSettings(**values | changes)
+
+
+def folder_in(path):
+    folder = RunFolder(path)
+    (path / "cells").mkdir(parents=True)
+    return folder
+
+
+def silent(done, frames, errors):
+    """Watch nothing."""
+
+
+def run(path, settings=None, source=None, key=KEY, watch=silent):
+    """Run one cell; its record and its predictions."""
+    folder = folder_in(path) if not path.exists() else RunFolder(path)
+    run_cell(
+        key,
+        MemoryInput(source or memory_source()),
+        tiny_model(),
+        settings or settings_of(),
+        folder,
+        watch,
+    )
+    return record_in(path, key), pq.read_table(path / "cells" / f"{key.file}.parquet")
+
+
+def record_in(path, key=KEY):
+    return json.loads((path / "cells" / f"{key.file}.json").read_text())
+
+
+def without_measured(value):
+    if isinstance(value, dict):
+        return {key: without_measured(each) for key, each in value.items() if key != "measured"}
+    return value
+
+
+def alone(column, seed=0, overrides=()):
+    """A fresh method on a network of its own, made without the runner."""
+    protocol = load_protocol("paper", [*OVERRIDES, *overrides])
+    classifier = make_classifier(tiny_model(), CLASSES, protocol.head.map)
+    swapped = with_normalization(
+        classifier, column.normalization, protocol.settings(column.normalization), seed
+    )
+    return method_class(column.method)(swapped, protocol.settings(column.method))
+
+
+@pytest.mark.parametrize("head", ["sum", "max", "imagenet"])
+def test_every_column_equals_a_plain_loop_over_the_frames(tmp_path, head):
+    source = memory_source(videos=7, frames=7)
+    overrides = (f"head.map={head}",)
+    record, table = run(tmp_path / "run", settings_of(overrides=overrides), source)
+    errors = set()
+    for column in ALL:
+        found = plain_loop.answers(
+            source.all, alone(column, overrides=overrides), tiny_model().preprocessing, batch=4
+        )
+        labels, confidences = zip(*found, strict=True)
+        assert table[f"{column.id}_prediction"].to_pylist() == list(labels)
+        np.testing.assert_allclose(table[f"{column.id}_confidence"], confidences, atol=2e-5)
+        error = record["columns"][column.id]["error"]
+        assert error == pytest.approx(plain_loop.errors_by_hand(source.all, labels))
+        errors.add(error)
+    assert len(errors) > 2  # the columns do differ here, so that equality means something
+
+
+def test_columns_together_equal_each_column_alone_to_the_last_bit(tmp_path):
+    together, table = run(tmp_path / "all")
+    for column in ALL:
+        single, own = run(tmp_path / column.id, settings_of([column]))
+        for kind in ("prediction", "confidence"):
+            assert own[f"{column.id}_{kind}"].equals(table[f"{column.id}_{kind}"])
+        assert without_measured(single["columns"]) == {
+            column.id: without_measured(together["columns"][column.id])
+        }
+
+
+def test_eight_columns_cost_six_networks_and_lame_shares():
+    protocol = load_protocol("paper", OVERRIDES)
+    networks = Networks(ALL, tiny_model(), CLASSES, protocol, 0, Precision(torch.device("cpu")))
+    members = {tuple(name for name, _ in unit.members) for unit in networks.units}
+    assert members == {
+        ("source", "lame"),
+        ("tbn",),
+        ("alpha_bn",),
+        ("unmix_tns", "lame_unmix"),
+        ("tent",),
+        ("tent_unmix",),
+    }
+
+
+def test_a_method_with_a_step_of_its_own_does_not_share(monkeypatch):
+    class Doubles(Method):
+        def step(self, images):
+            return self.refine(self.classifier(images))
+
+    classes = {"source": method_class("source"), "own": Doubles}
+    monkeypatch.setattr("vidc.eval.networks.method_class", classes.__getitem__)
+    columns = [COLUMNS["source"], Column("own", "Own", "own", "bn")]
+    protocol = load_protocol("paper", OVERRIDES)
+    networks = Networks(columns, tiny_model(), CLASSES, protocol, 0, Precision(torch.device("cpu")))
+    assert [unit.shared for unit in networks.units] == [True, False]
+
+
+class StoppedError(Exception):
+    """Ends a cell in the middle."""
+
+
+def stop_after(frames):
+    def watch(done, total, errors):
+        if done >= frames:
+            raise StoppedError
+
+    return watch
+
+
+@pytest.mark.parametrize("checkpoint_every", [1, 3])
+def test_stopped_after_any_batch_and_continued_it_ends_the_same(tmp_path, checkpoint_every):
+    settings = settings_of(checkpoint_every=checkpoint_every)
+    whole, table = run(tmp_path / "whole", settings)
+    for batches in (1, 4, 7, 10):
+        path = tmp_path / f"stopped{batches}"
+        with pytest.raises(StoppedError):
+            run(path, settings, watch=stop_after(4 * batches))
+        source = memory_source()
+        record, continued = run(path, settings, source)
+        assert without_measured(record) == without_measured(whole)
+        assert continued.equals(table)
+        saved = (batches - 1) // checkpoint_every * checkpoint_every
+        assert source.asked[0] == 4 * saved
+        assert not list((path / "cells").glob("*.safetensors"))
+
+
+def test_a_checkpoint_of_another_stream_is_not_used(tmp_path):
+    settings = settings_of(checkpoint_every=1)
+    with pytest.raises(StoppedError):
+        run(tmp_path / "run", settings, memory_source(seed=1), watch=stop_after(12))
+    wanted, _ = run(tmp_path / "other", settings, memory_source(seed=2))
+    found, _ = run(tmp_path / "run", settings, memory_source(seed=2))
+    assert without_measured(found) == without_measured(wanted)
+
+
+def test_a_damaged_checkpoint_is_told(tmp_path):
+    path = folder_in(tmp_path / "run").checkpoint(KEY)
+    path.write_bytes(b"\x10" * 40)
+    with pytest.raises(InputError, match="is damaged: delete it"):
+        checkpoint.load(path)
+
+
+def test_seeds_change_the_components_and_nothing_else(tmp_path):
+    first, _ = run(tmp_path / "run")
+    second, _ = run(tmp_path / "run", key=CellKey("tiny-c", "snow", 5, 1))
+    confidences = [
+        pq.read_table(tmp_path / "run" / "cells" / f"tiny-c.snow.seed{seed}.parquet")
+        for seed in (0, 1)
+    ]
+    for column in ALL:
+        same = confidences[0][f"{column.id}_confidence"].equals(
+            confidences[1][f"{column.id}_confidence"]
+        )
+        assert same == (column.normalization != "unmix_tns")
+    assert first["frames"] == second["frames"]
+
+
+def test_the_callers_random_state_and_switches_are_left_alone(tmp_path):
+    torch.manual_seed(5)
+    before, benchmark = torch.get_rng_state(), torch.backends.cudnn.benchmark
+    run(tmp_path / "run", settings_of(deterministic=True))
+    assert torch.equal(torch.get_rng_state(), before)
+    assert torch.backends.cudnn.benchmark == benchmark
+    assert not torch.are_deterministic_algorithms_enabled()
+
+
+def column_of(monkeypatch, method):
+    monkeypatch.setattr("vidc.eval.networks.method_class", lambda name: method)
+    return [Column("mine", "Mine", "mine", "bn")]
+
+
+def test_nan_names_the_column_the_batch_and_the_video(tmp_path, monkeypatch):
+    class TurnsNan(Method):
+        batches = 0
+
+        def refine(self, outputs):
+            self.batches += 1
+            scores = outputs.logits.softmax(1)
+            if self.batches == 4:
+                scores[2] = torch.nan
+            return scores
+
+    settings = settings_of(column_of(monkeypatch, TurnsNan))
+    with pytest.raises(InputError, match=r"column mine .*NaN.* at batch 3 of .*, in video v02"):
+        run(tmp_path / "run", settings)  # frame 14 of 7 frames a video
+
+
+@pytest.mark.parametrize(
+    ("scores", "what"),
+    [
+        (lambda logits: logits.softmax(1)[:, :2], r"returned \(4, 2\) where \(4, 3\) is due"),
+        (lambda logits: logits.softmax(1)[0], r"returned \(3,\)"),
+        (lambda logits: logits.argmax(1).tolist(), "returned list"),
+        (lambda logits: logits * 100, "not probabilities"),
+        (lambda logits: logits.softmax(1).masked_fill(logits > -99, torch.inf), "not probab"),
+    ],
+)
+def test_wrong_scores_name_the_column_the_batch_and_the_video(tmp_path, monkeypatch, scores, what):
+    class Wrong(Method):
+        def refine(self, outputs):
+            return scores(outputs.logits)
+
+    settings = settings_of(column_of(monkeypatch, Wrong))
+    with pytest.raises(InputError, match=f"column mine .*{what}.*batch 0 .*video v00"):
+        run(tmp_path / "run", settings)
+    assert not list((tmp_path / "run" / "cells").iterdir())
+
+
+def test_gpu_out_of_memory_says_what_to_lower(tmp_path, monkeypatch):
+    class Greedy(Method):
+        def refine(self, outputs):
+            raise torch.OutOfMemoryError("CUDA out of memory")
+
+    settings = settings_of(column_of(monkeypatch, Greedy))
+    with pytest.raises(InputError, match=r"fewer --columns .* --set stream\.batch=8"):
+        run(tmp_path / "run", settings)
+
+
+def test_half_precision_stays_close(tmp_path):
+    columns = [COLUMNS["source"], COLUMNS["tent_unmix"], COLUMNS["lame"]]
+    _, full = run(tmp_path / "full", settings_of(columns))
+    _, half = run(tmp_path / "half", settings_of(columns, amp=True))
+    for column in columns:
+        name = f"{column.id}_confidence"
+        assert not full[name].equals(half[name])
+        np.testing.assert_allclose(full[name], half[name], atol=0.05)
+
+
+def test_what_is_measured_is_there(tmp_path):
+    record, _ = run(tmp_path / "run")
+    assert record["measured"]["seconds"] > 0
+    assert record["measured"]["peak_process_memory_bytes"] > 1e6
+    for column in record["columns"].values():
+        assert column["measured"]["seconds"] > 0
+        assert column["measured"]["frames_per_second"] > 0
+        assert column["measured"]["peak_memory_bytes"] is None  # only a GPU can tell
+
+
+def test_progress_reports_the_error_so_far(tmp_path):
+    seen = []
+    _, table = run(tmp_path / "run", watch=lambda *call: seen.append(call))
+    assert [done for done, _, _ in seen[:3]] == [0, 4, 8]
+    done, frames, errors = seen[5]
+    assert frames == 42
+    labels = table["labels"].to_pylist()[:done]
+    for column in ALL:
+        predictions = table[f"{column.id}_prediction"].to_pylist()[:done]
+        wrong = sum(p not in truth for p, truth in zip(predictions, labels, strict=True))
+        assert errors[column.id] == pytest.approx(100 * wrong / done)
