@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+Rows = Callable[[int, int], NDArray[np.float32]]
+
 # Weights are whole numbers of this part of a grey level, so that they and their sums are the same
 # bits whatever the last bit of a machine's exponential.
 WEIGHT_PARTS = 1 << 32
+
+
+# A picture is blurred in strips of about so many pixels: what is at work stays in the
+# processor's cache, and memory does not grow with the picture.
+STRIP_PIXELS = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -23,11 +31,23 @@ class Blur:
     left: int
     right: int
 
-    def apply(self, source: NDArray[np.float32], height: int, width: int) -> NDArray[np.uint8]:
-        """A layer of 0 to 1 blurred, in grey levels.
+    def layer(self, height: int, width: int, rows: Rows) -> NDArray[np.uint8]:
+        """The blurred layer in grey levels.
 
-        The source has ``above`` rows more than the result, ``left`` and ``right`` columns more.
+        ``rows(start, stop)`` gives rows of the source, values from 0 to 1, with ``left`` and
+        ``right`` columns around the width; they are asked for once, from ``-above`` to height.
         """
+        strip = max(1, STRIP_PIXELS // (self.left + width + self.right))
+        layer = np.empty((height, width), np.uint8)
+        source = rows(-self.above, min(strip, height))
+        for top in range(0, height, strip):
+            bottom = min(top + strip, height)
+            if top:
+                source = np.concatenate([source[-self.above :], rows(top, bottom)])
+            layer[top:bottom] = self._apply(source, bottom - top, width)
+        return layer
+
+    def _apply(self, source: NDArray[np.float32], height: int, width: int) -> NDArray[np.uint8]:
         stride = self.left + width + self.right
         flat = source.reshape(-1)
         # A shift of the picture is a shift of its flat memory: what wraps falls in the margin.
@@ -43,6 +63,7 @@ class Blur:
         return total.reshape(height, stride)[:, :width].astype(np.uint8)
 
 
+@functools.lru_cache(maxsize=1024)
 def downwards(
     angle: float, radius: int, sigma: float, limit: tuple[int, int] | None = None
 ) -> Blur:

@@ -54,7 +54,7 @@ class Stream:
     def __init__(self, name: tuple[int | str, ...], block: int = 0) -> None:
         """Start at a block of the stream; any place in it costs the same."""
         digest = hashlib.sha256(json.dumps(name).encode()).digest()
-        philox_key = np.frombuffer(digest, "<u8", count=2).astype(np.uint64)
+        philox_key = np.frombuffer(digest, "<u8", count=2).astype(np.uint64, copy=False)
         self._philox = np.random.Philox(key=philox_key, counter=_ORIGIN + block)
 
     def indices(self, count: int) -> Indices:
@@ -85,6 +85,14 @@ def normal_table() -> NDArray[np.float32]:
     upper = [normal.inv_cdf((k + 0.5) / TABLE_SIZE) for k in range(TABLE_SIZE // 2, TABLE_SIZE)]
     half = np.rint(np.array(upper) / TABLE_STEP) * TABLE_STEP
     return read_only(np.concatenate([-half[::-1], half]).astype(np.float32))
+
+
+def look_up(table: NDArray[Any], indices: Indices) -> NDArray[Any]:
+    """The table's entries at the indices."""
+    import cv2
+
+    # numpy's take would first turn the indices into 64-bit ones, four times their size.
+    return np.asarray(cv2.LUT(indices.reshape(1, -1), table)).reshape(-1)
 
 
 def read_only(array: Array) -> Array:

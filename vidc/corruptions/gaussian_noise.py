@@ -29,7 +29,7 @@ def add_noise(frame: Pixels, severity: int, stream: Stream) -> Pixels:
     values, results = frame.reshape(-1), out.reshape(-1)
     for start in range(0, frame.size, PART):
         part = values[start : start + PART]
-        noisy = table.take(stream.indices(part.size))
+        noisy = draws.look_up(table, stream.indices(part.size))
         noisy += part
         np.clip(noisy, 0, 255, out=noisy)
         results[start : start + PART] = noisy

@@ -30,19 +30,22 @@ class Axis:
         return Axis(self.low[start:stop], self.fraction[start:stop])
 
 
-def interpolate(lattice: Field, rows: Axis, columns: Axis) -> Field:
-    """The lattice's value at every pixel.
+def interpolate(points: Field, rows: Axis, columns: Axis) -> Field:
+    """The value at every pixel, from lattice points that go at least one beyond the last used.
 
-    Every step is one multiplication or one addition, rounded by itself, so that no processor's
+    Every step is one addition or one multiplication, rounded by itself, so that no processor's
     fused arithmetic can change a bit. The steps between points are taken on the lattice, which
     is smaller than the picture.
     """
-    wide = np.diff(lattice, axis=1, append=lattice[:, -1:]).take(columns.low, axis=1)
+    first = int(rows.low[0])
+    used = points[first : int(rows.low[-1]) + 2]
+    wide = (used[:, 1:] - used[:, :-1]).take(columns.low, axis=1)
     wide *= columns.fraction
-    wide += lattice.take(columns.low, axis=1)
-    tall = np.diff(wide, axis=0, append=wide[-1:]).take(rows.low, axis=0)
+    wide += used.take(columns.low, axis=1)
+    low = rows.low - first
+    tall: Field = (wide[1:] - wide[:-1]).take(low, axis=0)
     tall *= rows.fraction[:, None]
-    tall += wide.take(rows.low, axis=0)
+    tall += wide.take(low, axis=0)
     return tall
 
 
@@ -74,7 +77,7 @@ def blocks_in_row(points: int) -> int:
 def draw_rows(stream: Stream, rows: int, points: int, table: Field) -> Field:
     """The next lattice rows of the stream, their values from a table over the draws."""
     stride = blocks_in_row(points) * draws.BLOCK
-    return table.take(stream.indices(rows * stride)).reshape(rows, stride)[:, :points]
+    return draws.look_up(table, stream.indices(rows * stride)).reshape(rows, stride)[:, :points]
 
 
 def cut(field: Field, threshold: float, most: float) -> Field:
@@ -84,4 +87,5 @@ def cut(field: Field, threshold: float, most: float) -> Field:
     # OpenCV keeps what is above a number, the definition what is not below the threshold.
     below = np.nextafter(field.dtype.type(threshold), field.dtype.type(0))
     cv2.threshold(field, float(below), 0, cv2.THRESH_TOZERO, dst=field)
-    return np.minimum(field, most, out=field)
+    cv2.threshold(field, most, 0, cv2.THRESH_TRUNC, dst=field)
+    return field

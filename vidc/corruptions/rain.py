@@ -33,11 +33,11 @@ class Rain:
 
 
 SEVERITIES = (
-    Rain(0.02, 15, 3.0, 93, 4),
-    Rain(0.10, 19, 3.4, 87, 7),
-    Rain(0.17, 23, 3.8, 81, 10),
-    Rain(0.24, 28, 4.2, 75, 14),
-    Rain(0.31, 34, 4.8, 68, 18),
+    Rain(0.08, 15, 3.0, 92, 4),
+    Rain(0.15, 19, 3.5, 85, 8),
+    Rain(0.22, 23, 4.0, 78, 12),
+    Rain(0.29, 28, 4.5, 71, 16),
+    Rain(0.36, 34, 5.0, 64, 20),
 )
 SCALE = 0.3
 THRESHOLD = 0.72
@@ -158,7 +158,7 @@ class Window:
         )[length - 1 :]
         sums *= round(FIXED * c.gain / length)
         sums >>= 16
-        straight = np.minimum(sums, 255).astype(np.uint8)
+        straight = np.clip(sums, 0, 255).astype(np.uint8)
         return self._slant(straight)
 
     def _slant(self, straight: Layer) -> Layer:

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vidc.corruptions import draws, lattice
-from vidc.corruptions.blur import downwards
+from vidc.corruptions.blur import STRIP_PIXELS, downwards
 from vidc.corruptions.draws import Key
-from vidc.corruptions.lattice import SUBPIXEL, Axis, cut
+from vidc.corruptions.lattice import SUBPIXEL, Axis
 from vidc.frames import Pixels
 
 Layer = NDArray[np.uint8]
@@ -41,8 +41,6 @@ SEVERITIES = (
 ANGLES = (-135.0, -45.0)
 # Coherent snow falls this many pixels a frame in a picture of 224 rows.
 SPEEDS = (3.0, 7.0)
-# Tall frames are done in strips that stay in the processor's cache and keep memory small.
-STRIP = 256
 # ITU-R 601's weights in thousandths; one channel is its own gray.
 _GRAY = {3: np.array([[299, 587, 114]], np.float32), 1: np.array([[1000]], np.float32)}
 
@@ -62,8 +60,8 @@ def flakes(height: int, width: int, severity: int, key: Key) -> Layer:
     zoom = SEVERITIES[severity - 1].zoom
     # Of a frame full of draws the definition uses the centre alone: no more than that is drawn.
     points = math.ceil(height / zoom), math.ceil(width / zoom)
-    normals = draws.normal_table().take(stream.indices(math.prod(points))).reshape(points)
-    layer = blurred_flakes(normals, height, width, severity, angle)
+    normals = draws.look_up(draws.normal_table(), stream.indices(math.prod(points)))
+    layer = blurred_flakes(normals.reshape(points), height, width, severity, angle)
     return np.asarray(cv2.add(layer, cv2.flip(layer, -1)), np.uint8)
 
 
@@ -72,32 +70,26 @@ def blurred_flakes(
 ) -> Layer:
     """ImageNet-C's layer for these normals, before it is turned and added to itself."""
     c = SEVERITIES[severity - 1]
+    down, right = normals.shape
     # In float64, as imagecorruptions: a flake on the other side of the threshold is many levels.
-    field = c.loc + c.scale * normals.astype(np.float64)
-    limit = round(field.shape[0] * c.zoom), round(field.shape[1] * c.zoom)
-    blur = downwards(angle, c.radius, c.sigma, limit)
-    padded = np.pad(field, ((0, 1), (0, 1)))
-    rows = zoomed_axis(field.shape[0], c.zoom, height, blur.above, 0)
-    columns = zoomed_axis(field.shape[1], c.zoom, width, blur.left, blur.right)
-    layer = np.empty((height, width), np.uint8)
-    for top in range(0, height, STRIP):
-        bottom = min(top + STRIP, height)
-        zoomed = lattice.interpolate(padded, rows.part(top, blur.above + bottom), columns)
-        layer[top:bottom] = blur.apply(
-            cut(zoomed, c.threshold, 1).astype(np.float32, copy=False), bottom - top, width
-        )
-    return layer
+    field = np.zeros((down + 2, right + 2))
+    field[:down, :right] = c.loc + c.scale * normals.astype(np.float64)
+    blur = downwards(angle, c.radius, c.sigma, (round(down * c.zoom), round(right * c.zoom)))
+    columns = zoomed_axis(right, c.zoom, -blur.left, width + blur.right)
+
+    def rows(start: int, stop: int) -> NDArray[np.float32]:
+        zoomed = lattice.interpolate(field, zoomed_axis(down, c.zoom, start, stop), columns)
+        return lattice.cut(zoomed, c.threshold, 1).astype(np.float32)
+
+    return blur.layer(height, width, rows)
 
 
-@functools.lru_cache(maxsize=256)
-def zoomed_axis(points: int, zoom: float, size: int, before: int, after: int) -> Axis:
-    """scipy's linear zoom of ``points`` lattice points, and the pixels around that a blur reads.
-
-    Beyond the zoomed lattice its border repeats.
-    """
+@functools.lru_cache(maxsize=1024)
+def zoomed_axis(points: int, zoom: float, start: int, stop: int) -> Axis:
+    """Pixels of scipy's linear zoom of ``points`` lattice points, its border repeated outside."""
     last = round(points * zoom) - 1
     step = (points - 1) / last if last else 1.0
-    places = np.clip(np.arange(-before, size + after), 0, last) * step
+    places = np.clip(np.arange(start, stop), 0, last) * step
     # Where rounding puts the last pixel behind the last point, scipy leaves it at zero: here it
     # lies on the zero that follows the last point.
     places[places > points - 1] = points
@@ -117,21 +109,20 @@ def travelling_flakes(height: int, width: int, severity: int, key: Key) -> Layer
     c = SEVERITIES[severity - 1]
     wind = wind_of(int(key.seed), key.dataset, key.video, severity)
     down, right = (step * int(key.frame) for step in wind.steps(height))
-    aside, below = 3 * width // 8, height // 12
     blur = downwards(wind.angle, c.radius, c.sigma)
     points = max(1, round(width / c.zoom))
     columns = lattice.wrapping_axis(-blur.left, width + blur.right, right, width, points)
-    layer = np.empty((height + below, width), np.uint8)
-    for top in range(0, len(layer), STRIP):
-        bottom = min(top + STRIP, len(layer))
-        first, rows = lattice.moving_axis(top - blur.above, bottom, down, c.zoom)
+
+    def rows(start: int, stop: int) -> NDArray[np.float32]:
+        first, axis = lattice.moving_axis(start, stop, down, c.zoom)
         block = first * lattice.blocks_in_row(points)
         stream = draws.video_stream(key, "snow", severity, "flakes", block)
-        field = lattice.draw_rows(stream, int(rows.low[-1]) + 2, points, field_table(severity))
-        zoomed = lattice.interpolate(np.hstack([field, field[:, :1]]), rows, columns)
-        layer[top:bottom] = blur.apply(
-            cut(zoomed, c.threshold, 1).astype(np.float32, copy=False), bottom - top, width
-        )
+        field = lattice.draw_rows(stream, int(axis.low[-1]) + 2, points, field_table(severity))
+        closed = np.hstack([field, field[:, :1]])
+        return lattice.cut(lattice.interpolate(closed, axis, columns), c.threshold, 1)
+
+    aside, below = 3 * width // 8, height // 12
+    layer = blur.layer(height + below, width, rows)
     return np.asarray(cv2.add(layer[below:], np.roll(layer[:height], aside, axis=1)), np.uint8)
 
 
@@ -172,12 +163,12 @@ def lay_over(frame: Pixels, layer: Layer, severity: int) -> Pixels:
     import cv2
 
     keep = SEVERITIES[severity - 1].keep
-    channels = frame.shape[2]
     out = np.empty_like(frame)
-    for top in range(0, len(frame), STRIP):
-        strip = slice(top, top + STRIP)
-        added = cv2.merge([layer[strip]] * channels)
-        cv2.add(paler(frame[strip], keep), added, dst=out[strip])
+    rows = max(1, STRIP_PIXELS // frame.shape[1])
+    for top in range(0, len(frame), rows):
+        strip = frame[top : top + rows]
+        added = np.asarray(cv2.merge([layer[top : top + rows]] * frame.shape[2]))
+        cv2.add(paler(strip, keep), added.reshape(strip.shape), dst=out[top : top + rows])
     return out
 
 
