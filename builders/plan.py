@@ -135,9 +135,9 @@ def _groups(videos: Sequence[SourceVideo], settings: Settings) -> list[list[Part
 
 
 def _cut(video: SourceVideo, length: int, limit: int, recipe: Recipe) -> list[Part]:
-    """A long video in pieces of whole row groups."""
+    """A long video in pieces, of whole row groups where a shard holds that much."""
     group = row_group_frames(recipe)
-    step = max(limit // group, 1) * group
+    step = limit - limit % group if limit > group else limit
     return [Part(video, start, min(start + step, length)) for start in range(0, length, step)]
 
 

@@ -46,7 +46,7 @@ def show_result(manifest: Manifest, out: Path, frames_now: int, seconds: float) 
     for line in _skipped_lines(manifest.skipped):
         say(line)
     if manifest.missing:
-        say(_wrapped(f"missing from disk: {', '.join(manifest.missing)}"))
+        say(f"  missing from disk: {_number(len(manifest.missing), 'video')}, in manifest.json")
 
 
 def one_line(manifest: Manifest) -> str:

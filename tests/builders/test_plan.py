@@ -1,0 +1,178 @@
+"""The plan holds every frame once and in order, whatever the videos' lengths."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vidc.builders.pipeline import Recipe
+from vidc.builders.plan import (
+    FEWEST_SHARDS,
+    ROW_GROUP_BYTES,
+    estimated_bytes,
+    frame_bytes,
+    make_plan,
+    row_group_frames,
+)
+from vidc.builders.settings import Settings
+from vidc.builders.source import SourceVideo
+from vidc.classes import class_list
+from vidc.corruptions import names
+from vidc.errors import InputError
+from vidc.images import Encoding
+
+RECIPE = Recipe((("clean", 0), ("gaussian_noise", 5)), size=224)
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A source that is only a listing."""
+
+    lengths: tuple[int, ...]
+    root: Path = Path("/clean")
+    name: str = "imagenet-vid"
+    dataset: str = "imagenet-vid-c"
+    split: str = "val"
+    missing: tuple[str, ...] = ()
+    occluded_is_hidden: bool = False
+
+    @property
+    def classes(self):
+        return class_list("imagenet-vid")
+
+    def videos(self):
+        return [
+            SourceVideo(f"v{number:04d}", length, self.root / f"v{number:04d}")
+            for number, length in enumerate(self.lengths)
+        ]
+
+    def frames(self, video):
+        raise AssertionError("a plan reads no frame")
+
+
+def settings(recipe=RECIPE, **changes):
+    return Settings("imagenet-vid-c", "imagenet-vid", "val", recipe, **changes)
+
+
+lengths = st.lists(st.integers(1, 900), min_size=1, max_size=40).map(tuple)
+
+
+@given(lengths, st.integers(1, 400), st.integers(1, 7), st.none() | st.integers(1, 50))
+def test_every_frame_is_in_one_shard_and_in_order(lengths, frames_a_shard, stride, limit):
+    recipe = Recipe(RECIPE.corruptions, size=224, stride=stride)
+    limit_frames = frames_a_shard
+    plan = make_plan(
+        Listing(lengths),
+        settings(
+            recipe,
+            shard_size=frames_a_shard * frame_bytes(recipe, "gaussian_noise"),
+            limit_videos=limit,
+        ),
+    )
+    stored = [-(-length // stride) for length in lengths[:limit]]
+    wanted = [(f"v{v:04d}", i) for v, length in enumerate(stored) for i in range(length)]
+    found = [
+        (part.video.id, i)
+        for task in plan.tasks
+        for part in task.parts
+        for i in range(part.start, part.stop)
+    ]
+    assert found == wanted
+    assert plan.frames == len(wanted)
+    assert plan.videos == len(stored)
+    assert [(task.index, task.count) for task in plan.tasks] == [
+        (i, len(plan.tasks)) for i in range(len(plan.tasks))
+    ]
+    for task in plan.tasks:
+        pieces = [p for p in task.parts if (p.start, p.stop) != (0, stored[int(p.video.id[1:])])]
+        if pieces:  # part of a video: it is alone, and the whole exceeds the shard size
+            assert len(task.parts) == 1
+            assert stored[int(pieces[0].video.id[1:])] > limit_frames
+            assert pieces[0].start % min(row_group_frames(recipe), limit_frames) == 0
+        assert task.frames <= limit_frames
+
+
+@given(lengths)
+def test_small_datasets_have_enough_shards_for_several_workers(lengths):
+    plan = make_plan(Listing(lengths), settings())
+    longest = max(lengths)
+    if len(lengths) >= FEWEST_SHARDS and longest * FEWEST_SHARDS <= sum(lengths):
+        assert len(plan.tasks) >= FEWEST_SHARDS
+
+
+def test_shards_of_a_large_dataset_are_about_as_large_as_asked_for():
+    plan = make_plan(Listing((320,) * 555), settings())
+    sizes = [task.frames * frame_bytes(RECIPE, "gaussian_noise") for task in plan.tasks]
+    assert all(450_000_000 <= size <= 500_000_000 for size in sizes[:-1])
+
+
+def test_the_plan_does_not_depend_on_where_the_videos_are():
+    here, there = (Listing((5, 7, 300), Path(place)) for place in ("/a", "/b/c"))
+    assert make_plan(here, settings()).digest == make_plan(there, settings()).digest
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"limit_videos": 2},
+        {"shard_size": 1000},
+        {"recipe": Recipe(RECIPE.corruptions, size=96)},
+        {"recipe": Recipe(RECIPE.corruptions, seed=1)},
+    ],
+)
+def test_plan_and_task_names_change_with_every_setting(change):
+    before = make_plan(Listing((5, 7, 300)), settings())
+    after = make_plan(Listing((5, 7, 300)), settings(**change))
+    assert before.digest != after.digest
+    versions = {"numpy": "2"}
+    keys = {before.task_key(task, versions) for task in before.tasks}
+    assert keys.isdisjoint(after.task_key(task, versions) for task in after.tasks)
+    assert len(keys) == len(before.tasks)
+
+
+def test_a_longer_video_changes_the_names_of_its_tasks():
+    before = make_plan(Listing((5, 7, 300)), settings())
+    after = make_plan(Listing((5, 8, 300)), settings())
+    changed = [
+        old.parts[0].video.id
+        for old, new in zip(before.tasks, after.tasks, strict=True)
+        if before.task_key(old, {}) != after.task_key(new, {})
+    ]
+    assert changed == ["v0001"] or "v0001" in {p.video.id for p in before.tasks[0].parts}
+    assert before.digest != after.digest
+
+
+ALL = tuple((name, severity) for name in names() for severity in range(1, 6))
+
+
+@given(st.integers(1, 100), st.sampled_from(["png", "jpeg"]), st.sampled_from([32, 224, None]))
+def test_a_row_group_of_all_configs_fits_into_memory(configs, form, size):
+    recipe = Recipe(ALL[:configs], size=size, encoding=Encoding(form))
+    frames = row_group_frames(recipe)
+    together = sum(frame_bytes(recipe, name) for name, _ in recipe.corruptions)
+    assert 1 <= frames <= 256
+    assert frames * together <= ROW_GROUP_BYTES
+    assert frames == 256 or (frames + 1) * together > ROW_GROUP_BYTES
+
+
+def test_the_default_recipe_has_row_groups_of_256_frames():
+    pairs = (("clean", 0), ("gaussian_noise", 5), ("snow", 5), ("rain", 5))
+    assert row_group_frames(Recipe(pairs)) == 256
+
+
+def test_no_video_and_empty_videos():
+    with pytest.raises(InputError, match="no video of imagenet-vid's split 'val'"):
+        make_plan(Listing(()), settings())
+    with pytest.raises(InputError, match=r"v0001 holds no frame: --skip-broken"):
+        make_plan(Listing((3, 0, 4)), settings())
+    plan = make_plan(Listing((3, 0, 4)), settings(skip_broken=True))
+    assert plan.frames == 7
+    assert [entry.file for entry in plan.empty] == ["v0001"]
+
+
+def test_the_estimate_grows_with_frames_and_configs():
+    one = estimated_bytes(RECIPE, 1000)
+    assert estimated_bytes(RECIPE, 2000) == 2 * one
+    assert estimated_bytes(Recipe((*RECIPE.corruptions, ("snow", 5))), 1000) > one
