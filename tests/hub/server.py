@@ -124,7 +124,7 @@ class _Handler(BaseHTTPRequestHandler):
         if "chunked" in self.headers.get("Transfer-Encoding", ""):
             return self._read_chunks()
         left = int(self.headers.get("Content-Length") or 0)
-        if fault and fault.cut and left:
+        if fault and fault.cut == "request" and left:
             self.rfile.read(left // 2)
             raise ConnectionAbortedError
         parts = []
@@ -152,7 +152,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         if self.command == "HEAD":
             return
-        if fault and fault.cut:
+        if fault and fault.cut == "answer":
             self.wfile.write(body[: len(body) // 2])
             raise ConnectionAbortedError
         for start in range(0, len(body), 1024) if fault and fault.drip else ():

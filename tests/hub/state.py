@@ -72,7 +72,7 @@ class Fault:
     part: str
     times: int
     status: int | None = None  # answer with this
-    cut: bool = False  # close the connection in the middle of the answer, or before it
+    cut: str = ""  # close the connection in the middle of the "request" or of the "answer"
     drip: float = 0.0  # seconds for each kilobyte of the answer or of the upload
     hold: threading.Event | None = None  # wait for this before going on
 

@@ -1,0 +1,58 @@
+"""A Hub that fails: publish repeats what may pass, or ends with a sentence and can be continued."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.hub.conftest import build
+from tests.hub.state import Fault
+from tests.hub.test_publish import NAME, published, run_all
+
+PASSING = {
+    "429 on the commit": lambda: Fault("POST", "/commit/", times=2, status=429),
+    "500 on the commit": lambda: Fault("POST", "/commit/", times=2, status=500),
+    "500 on an upload": lambda: Fault("PUT", "/large/", times=1, status=500),
+    "503 on the listing": lambda: Fault("GET", "/tree/", times=1, status=503),
+    "429 on the log in": lambda: Fault("GET", "/whoami", times=1, status=429),
+    "an upload cut off": lambda: Fault("PUT", "/large/", times=1, cut="request"),
+    "a commit cut off": lambda: Fault("POST", "/commit/", times=1, cut="request"),
+    # The Hub has made the commit, and only we do not know.
+    "a commit's answer cut off": lambda: Fault("POST", "/commit/", times=1, cut="answer"),
+    "a slow drip": lambda: Fault("PUT", "/large/", times=2, drip=0.05),
+}
+
+
+def is_whole(hub, dataset) -> bool:
+    files = published(hub).files
+    shards = json.loads((dataset / "manifest.json").read_text())["shards"]
+    return all(files[name].data == (dataset / name).read_bytes() for name in shards)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", PASSING.values(), ids=PASSING.keys())
+def test_a_fault_that_passes_is_sat_out(hub, environment, dataset, fault):
+    hub.faults.append(fault())
+    done = build(["publish", dataset, NAME], environment())
+    assert done.returncode == 0, done.stderr
+    assert hub.faults[0].times == 0
+    assert is_whole(hub, dataset)
+    assert "README.md" in published(hub).files
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("status", [429, 500])
+def test_a_fault_that_stays_is_a_sentence_and_can_be_continued(hub, environment, dataset, status):
+    hub.faults.append(Fault("POST", "/commit/", times=1000, status=status))
+    (failed,) = run_all([("hf_owner", ["publish", dataset, NAME])], environment())
+    assert failed["code"] == 2
+    assert f"answered {status}" in failed["err"]
+    assert failed["err"].count("\n") == 1
+    hub.faults.clear()
+    uploaded = hub.count("PUT", "/large/")
+    (done,) = run_all([("hf_owner", ["publish", dataset, NAME])], environment())
+    assert done["code"] == 0, done["err"]
+    assert is_whole(hub, dataset)
+    # The shards were there already: only the three pictures came with the second.
+    assert hub.count("PUT", "/large/") == uploaded + 3

@@ -1,0 +1,106 @@
+"""A recipe holds no source pixel, and from it and clean videos comes the same dataset."""
+
+from __future__ import annotations
+
+import io
+import shutil
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from PIL import Image
+
+from tests.hub.conftest import build
+from tests.hub.test_publish import NAME, published, run_all
+from vidc.builders.recipe import compare
+
+VIDEO = "ILSVRC2015_val_00000001"
+
+
+def test_a_recipe_holds_labels_and_hashes_but_no_pixel(hub, environment, dataset):
+    done = build(["publish", dataset, NAME, "--recipe-only"], environment())
+    assert done.returncode == 0, done.stderr
+    assert f"from-recipe {NAME}" in done.stdout
+    files = published(hub).files
+    shards = [name for name in files if name.endswith(".parquet")]
+    assert shards
+    assert all(name.startswith("data/annotations/") for name in shards)
+    assert {name for name in files if name.startswith("assets/")} == {"assets/classes.png"}
+    for name in shards:
+        table = pq.read_table(io.BytesIO(files[name].data))
+        assert "image" not in table.column_names
+        assert not any(pa.types.is_binary(field.type) for field in table.schema)
+    card = files["README.md"].data.decode()
+    assert "contact-sheet" not in card
+    assert "config_name: snow" not in card
+    assert f"from-recipe {NAME}" in card
+
+
+@pytest.mark.slow
+def test_the_same_frames_come_back_from_the_recipe(hub, environment, dataset, clean, tmp_path):
+    out = tmp_path / "rebuilt"
+    recipe, rebuilt = run_all(
+        [
+            ("hf_owner", ["publish", dataset, NAME, "--recipe-only"]),
+            ("hf_owner", ["from-recipe", NAME, "--root", clean, "--out", out, "--workers", "1"]),
+        ],
+        environment(),
+    )
+    assert recipe["code"] == 0, recipe["err"]
+    assert rebuilt["code"] == 0, rebuilt["err"]
+    assert "every one of 15 frames is as recorded" in rebuilt["out"]
+    for file in sorted((dataset / "data").rglob("*.parquet")):
+        assert (out / file.relative_to(dataset)).read_bytes() == file.read_bytes()
+
+
+@pytest.mark.slow
+def test_frames_that_differ_are_named(environment, dataset, clean, tmp_path):
+    other = tmp_path / "other"
+    shutil.copytree(clean, other)
+    file = other / "Data" / "VID" / "val" / VIDEO / "000002.JPEG"
+    pixels = np.array(Image.open(file))
+    pixels[40:50, 60:70] ^= 128
+    Image.fromarray(pixels).save(file, quality=95)
+    options = ["--root", other, "--out", tmp_path / "out", "--workers", "1"]
+    done, same = run_all(
+        [
+            (None, ["from-recipe", dataset, *options]),
+            (None, ["from-recipe", dataset, "--root", other, "--out", dataset]),
+        ],
+        environment(),
+    )
+    assert done["code"] == 1
+    assert f"{VIDEO} frame 2: other pixels in clean, gaussian_noise, snow, rain" in done["out"]
+    assert "1 of 15 frames differ" in done["out"]
+    assert same["code"] == 2
+    assert "the recipe's own folder" in same["err"]
+
+
+def table(rows: dict[tuple[str, int], dict[str, str]]) -> pa.Table:
+    return pa.table(
+        {
+            "video": [video for video, _ in rows],
+            "frame": [frame for _, frame in rows],
+            "sha256": list(rows.values()),
+        }
+    )
+
+
+def test_compare_tells_missing_added_and_different_frames_apart():
+    recorded = {
+        ("a", 0): {"clean": "1", "snow": "2"},
+        ("a", 1): {"clean": "3", "snow": "4"},
+        ("b", 0): {"clean": "5", "snow": "6"},
+    }
+    rebuilt = {
+        ("a", 0): {"clean": "1", "snow": "2"},
+        ("a", 1): {"clean": "3", "snow": "x"},
+        ("c", 0): {"clean": "5", "snow": "6"},
+    }
+    found = compare(table(recorded), table(rebuilt))
+    assert not found.equal
+    assert found.missing == (("b", 0),)
+    assert found.added == (("c", 0),)
+    assert found.different == {("a", 1): ("snow",)}
+    assert compare(table(recorded), table(recorded)).equal
