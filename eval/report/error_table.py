@@ -1,0 +1,137 @@
+"""The error table as the page shows it: the runs' tables side by side, the paper's beside ours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from vidc.eval.report.runs import Column, Run
+from vidc.eval.table import MEAN, Row, Section, Table, build_table
+from vidc.frames import CLEAN, DEFAULT_SEVERITY
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One error, spelled; what there is nothing to say of is empty."""
+
+    value: float
+    text: str
+    deviation: str = ""
+    paper: str = ""
+    difference: str = ""
+    best: bool = False
+
+
+@dataclass(frozen=True)
+class Line:
+    """One row; an entry is None where a run has no such column."""
+
+    label: str
+    run: int
+    entries: tuple[Entry | None, ...]
+    mean: bool
+
+
+@dataclass(frozen=True)
+class Block:
+    """The rows of one dataset, with what must be known to read them."""
+
+    dataset: str
+    lines: tuple[Line, ...]
+    notes: tuple[str, ...]
+    has_paper: bool
+
+
+@dataclass(frozen=True)
+class _OfRun:
+    """One run's rows of a dataset: ours, and the paper's and the differences by corruption."""
+
+    run: int
+    table: Table
+    section: Section
+
+    def beside(self, ours: Row, kind: str) -> Row | None:
+        place = (ours.corruption, ours.severity, kind)
+        rows = (
+            row for row in self.section.rows if (row.corruption, row.severity, row.kind) == place
+        )
+        return next(rows, None)
+
+
+def error_table(run: Run) -> Table:
+    """The table of one run, in the paper's layout."""
+    return build_table(run.raw, run.raw["cells"])
+
+
+def all_columns(runs: Sequence[Run]) -> tuple[Column, ...]:
+    """Every column of any run, once."""
+    return tuple({column.id: column for run in runs for column in run.columns}.values())
+
+
+def error_blocks(runs: Sequence[Run], columns: Sequence[Column]) -> list[Block]:
+    """The tables of all runs as one: a corruption's rows stand together, one a run."""
+    found: dict[str, list[_OfRun]] = {}
+    for number, run in enumerate(runs):
+        table = error_table(run)
+        for section in table.sections:
+            found.setdefault(section.dataset, []).append(_OfRun(number, table, section))
+    return [_block(dataset, of_runs, columns) for dataset, of_runs in found.items()]
+
+
+def row_label(corruption: str, severity: int | None) -> str:
+    """A corruption as a person reads it.
+
+    >>> row_label("gaussian_noise", 5), row_label("snow", 3), row_label("mean", None)
+    ('Gaussian noise', 'Snow, severity 3', 'Mean')
+    """
+    name = corruption.replace("_", " ").capitalize()
+    plain = corruption in (CLEAN, MEAN) or severity == DEFAULT_SEVERITY
+    return name if plain else f"{name}, severity {severity}"
+
+
+def _block(dataset: str, of_runs: Sequence[_OfRun], columns: Sequence[Column]) -> Block:
+    lines: dict[tuple[str, int | None], list[Line]] = {}
+    for of_run in of_runs:
+        for row in of_run.section.rows:
+            if row.kind == "ours":
+                line = _line(of_run, row, columns)
+                lines.setdefault((row.corruption, row.severity), []).append(line)
+    # The mean closes the block, also where the runs do not hold the same corruptions.
+    ordered = sorted(lines, key=lambda key: key[0] == MEAN)
+    flat = tuple(line for key in ordered for line in lines[key])
+    notes = dict.fromkeys(note for of_run in of_runs for note in of_run.section.notes)
+    has_paper = any(entry and entry.paper for line in flat for entry in line.entries)
+    return Block(dataset, flat, tuple(notes), has_paper)
+
+
+def _line(of_run: _OfRun, row: Row, columns: Sequence[Column]) -> Line:
+    known = [round(value.mean, 1) for value in row.values if value is not None]
+    best = min(known) if len(known) > 1 else None
+    return Line(
+        label=row_label(row.corruption, row.severity),
+        run=of_run.run,
+        entries=tuple(_entry(of_run, row, column.id, best) for column in columns),
+        mean=row.corruption == MEAN,
+    )
+
+
+def _entry(of_run: _OfRun, row: Row, column: str, best: float | None) -> Entry | None:
+    if column not in of_run.table.ids:
+        return None
+    at = of_run.table.ids.index(column)
+    value = row.values[at]
+    if value is None:
+        return None
+    return Entry(
+        value=value.mean,
+        text=f"{value.mean:.1f}",
+        deviation="" if value.std is None else f"{value.std:.1f}",
+        paper=_spell(of_run.beside(row, "paper"), at, ".1f"),
+        difference=_spell(of_run.beside(row, "difference"), at, "+.1f"),
+        best=round(value.mean, 1) == best,
+    )
+
+
+def _spell(row: Row | None, at: int, how: str) -> str:
+    value = row.values[at] if row else None
+    return "" if value is None else format(value.mean, how).replace("-", "−")

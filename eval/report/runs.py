@@ -1,0 +1,244 @@
+"""A run as the report sees it: results.json read, checked and typed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+from vidc.errors import InputError
+from vidc.eval.report.predictions import CellKey
+
+RESULTS = "results.json"
+PREDICTIONS = "predictions.parquet"
+SCHEMA = 1
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the table: a method on a normalization."""
+
+    id: str
+    name: str
+    pair: str
+
+
+@dataclass(frozen=True)
+class Part:
+    """The error of one class or one video."""
+
+    error: float
+    frames: int
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a column cost in one cell; None where it was not measured."""
+
+    seconds: float | None
+    frames_per_second: float | None
+    peak_memory_bytes: int | None
+
+
+@dataclass(frozen=True)
+class Scores:
+    """One column of one cell."""
+
+    error: float
+    frames: int
+    classes: Mapping[str, Part]
+    videos: Mapping[str, Part]
+    measured: Measured
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One dataset under one corruption: everything that was scored there."""
+
+    dataset: str
+    corruption: str
+    severity: int
+    seed: int
+    frames: int
+    left_out: Mapping[str, int]
+    columns: Mapping[str, Scores]
+
+    @property
+    def key(self) -> CellKey:
+        """What tells this cell from the others."""
+        return self.dataset, self.corruption, self.severity, self.seed
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Where a dataset was read from, and what it was."""
+
+    name: str
+    path: str
+    split: str
+    fingerprint: str
+    complete: bool
+    classes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One results.json; ``raw`` keeps all of it for what is shown as it stands."""
+
+    folder: Path
+    name: str
+    order: str
+    columns: tuple[Column, ...]
+    datasets: Mapping[str, Dataset]
+    cells: tuple[Cell, ...]
+    raw: Mapping[str, Any]
+
+    @property
+    def predictions(self) -> Path:
+        """The file with every frame's answers."""
+        return self.folder / PREDICTIONS
+
+
+def read_run(path: Path) -> Run:
+    """The run in a folder, or the one whose results.json is named."""
+    file = path / RESULTS if path.is_dir() else path
+    if not file.is_file():
+        raise InputError(
+            f"{file} is not there: give the folder of a run that 'python -m vidc.eval' has made."
+        )
+    return _Checked(file).run(_parse(file))
+
+
+def _parse(file: Path) -> Any:
+    def refuse(constant: str) -> NoReturn:
+        raise ValueError(f"it holds {constant}")
+
+    try:
+        return json.loads(file.read_text("utf-8"), parse_constant=refuse)
+    except ValueError as broken:
+        raise InputError(
+            f"{file} is not JSON ({broken}): run the evaluation again to write it anew."
+        ) from None
+
+
+class _Checked:
+    """Takes values out of results.json, or says in one sentence which is missing or wrong."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def run(self, raw: Any) -> Run:
+        if not isinstance(raw, dict) or raw.get("schema") != SCHEMA:
+            raise InputError(
+                f"{self.file} has not the schema {SCHEMA} that this version of vidc reads: "
+                "make the report with the version that wrote it."
+            )
+        columns = tuple(
+            self.column(item, f"columns[{i}]")
+            for i, item in enumerate(self.take(raw, "columns", list, ""))
+        )
+        datasets = {
+            name: self.dataset(name, item)
+            for name, item in self.take(raw, "datasets", dict, "").items()
+        }
+        cells = tuple(
+            self.cell(item, f"cells[{i}]", columns, datasets)
+            for i, item in enumerate(self.take(raw, "cells", list, ""))
+        )
+        if not columns or not cells:
+            raise InputError(f"{self.file} holds no finished cell: let the evaluation finish.")
+        name = self.take(raw, "run", str, "")
+        order = self.take(raw, "order", str, "")
+        return Run(self.file.parent, name, order, columns, datasets, cells, raw)
+
+    def column(self, item: Any, where: str) -> Column:
+        return Column(*(self.take(item, key, str, where) for key in ("id", "name", "pair")))
+
+    def dataset(self, name: str, item: Any) -> Dataset:
+        where = f"datasets.{name}"
+        return Dataset(
+            name=name,
+            path=str(item.get("path") or "") if isinstance(item, dict) else "",
+            split=self.take(item, "split", str, where),
+            fingerprint=self.take(item, "fingerprint", str, where),
+            complete=self.take(item, "complete", bool, where),
+            classes=tuple(str(name) for name in self.take(item, "classes", list, where)),
+        )
+
+    def cell(
+        self,
+        item: Any,
+        where: str,
+        columns: Sequence[Column],
+        datasets: Mapping[str, Dataset],
+    ) -> Cell:
+        dataset = self.take(item, "dataset", str, where)
+        if dataset not in datasets:
+            self.fail(f"{where} is of the dataset '{dataset}', which 'datasets' does not hold")
+        given = self.take(item, "columns", dict, where)
+        return Cell(
+            dataset=dataset,
+            corruption=self.take(item, "corruption", str, where),
+            severity=self.take(item, "severity", int, where),
+            seed=self.take(item, "seed", int, where),
+            frames=self.take(item, "frames", int, where),
+            left_out=self.take(item, "left_out", dict, where),
+            columns={
+                column.id: self.scores(
+                    self.take(given, column.id, dict, f"{where}.columns"),
+                    f"{where}.columns.{column.id}",
+                )
+                for column in columns
+            },
+        )
+
+    def scores(self, item: Any, where: str) -> Scores:
+        return Scores(
+            error=self.percent(item, where),
+            frames=self.take(item, "frames", int, where),
+            classes=self.parts(item, "classes", where),
+            videos=self.parts(item, "videos", where),
+            measured=self.measured(item.get("measured") or {}),
+        )
+
+    def parts(self, item: Any, key: str, where: str) -> dict[str, Part]:
+        where = f"{where}.{key}"
+        return {
+            name: Part(
+                error=self.percent(part, f"{where}.{name}"),
+                frames=self.take(part, "frames", int, f"{where}.{name}"),
+                label=str(part.get("label", "")),
+            )
+            for name, part in self.take(item, key, dict, where).items()
+        }
+
+    def measured(self, item: Mapping[str, Any]) -> Measured:
+        return Measured(
+            item.get("seconds"), item.get("frames_per_second"), item.get("peak_memory_bytes")
+        )
+
+    def percent(self, item: Any, where: str) -> float:
+        value = float(self.take(item, "error", (int, float), where))
+        if not 0 <= value <= 100:
+            self.fail(f"{where}.error is {value:g}, which is not a percentage")
+        return value
+
+    def take(self, item: Any, key: str, kind: type[T] | tuple[type[T], ...], where: str) -> T:
+        at = f"{where}.{key}" if where else key
+        if not isinstance(item, dict) or key not in item:
+            self.fail(f"it has no '{at}'")
+        value = item[key]
+        numbers_only = kind is not bool and isinstance(value, bool)
+        if not isinstance(value, kind) or numbers_only:
+            self.fail(f"'{at}' is {json.dumps(value)[:40]}, which is not what belongs there")
+        return value
+
+    def fail(self, what: str) -> NoReturn:
+        raise InputError(
+            f"{self.file} cannot be read: {what}; run the evaluation again to write it anew."
+        )
