@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import urllib.error
 from collections.abc import Mapping, Sequence
@@ -42,16 +43,6 @@ class Preprocessing:
         mean = ", ".join(f"{value:g}" for value in self.mean)
         std = ", ".join(f"{value:g}" for value in self.std)
         return f"{size}centre crop of {self.crop}, then (x/255 - [{mean}]) / [{std}]"
-
-    def normalise(self, images: Tensor) -> Tensor:
-        """8-bit images, B × 3 × H × W, as the network wants them, on their own device."""
-        # One multiply-add: the division by 255 is folded into the two constants.
-        scale = images.new_tensor([1 / (255 * std) for std in self.std], dtype=torch.float32)
-        shift = images.new_tensor(
-            [-mean / std for mean, std in zip(self.mean, self.std, strict=True)],
-            dtype=torch.float32,
-        )
-        return torch.addcmul(shift[:, None, None], images.float(), scale[:, None, None])
 
 
 @dataclass(frozen=True)
@@ -148,7 +139,11 @@ def _torchvision(name: str, weights: str | None) -> LoadedModel:
 
     known = models.list_models(module=models)
     if name not in known:
-        raise unknown("model (or path/file.py:function)", name, (SAMPLE, *known))
+        near = difflib.get_close_matches(name, (SAMPLE, *known), n=1, cutoff=0.5)
+        raise InputError(
+            f"unknown model '{name}':{f' did you mean {near[0]}?' if near else ''} Give {SAMPLE}, a "
+            "name from torchvision.models.list_models(), or path/file.py:function."
+        )
     entries = models.get_model_weights(name)
     if weights is not None and Path(weights).suffix:
         network = models.get_model(name, weights=None)
@@ -166,7 +161,7 @@ def _torchvision(name: str, weights: str | None) -> LoadedModel:
             f"The weights {weights} of {name} cannot be downloaded ({mistake}): fetch {entry.url} "
             "elsewhere and give the file with --weights FILE."
         ) from None
-    return wrap(network, name, weights, preprocessing=_preprocessing(entry))
+    return wrap(network, name, entry.name, preprocessing=_preprocessing(entry))
 
 
 def _preprocessing(entry: Any) -> Preprocessing:

@@ -36,7 +36,7 @@ class UnMixTNS(NormalizationLayer):
         count: int = settings["components"]
         between = settings["alpha"] if count > 1 else 0.0  # one component has nothing between
         spread = math.sqrt(between * count / max(count - 1, 1))
-        draws = torch.randn(count, len(self.source_mean), generator=noise)
+        draws = torch.randn(count, len(self.source_mean), generator=noise, device=noise.device)
         draws = draws.to(self.source_mean)
         self.register_buffer("means", self.source_mean + self.source_var.sqrt() * spread * draws)
         self.register_buffer("vars", (1 - between) * self.source_var.expand(count, -1))

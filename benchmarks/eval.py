@@ -1,0 +1,144 @@
+"""Evaluating on a CPU: layers against Source's forward, and one pass against eight runs.
+
+Run: ``python -m benchmarks.eval [--quick]``. ResNet-50, 224 × 224, batch 16, K = 256,
+channels_last, random weights; what is compared runs alternately, and medians are taken.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from benchmarks.straightforward import StraightforwardUnMixTNS
+from vidc.classes import class_list
+from vidc.eval.methods import method_class
+from vidc.eval.models import Classifier, make_classifier
+from vidc.eval.normalization import with_normalization
+from vidc.eval.normalization.swap import swapped_copy
+from vidc.eval.protocol import Protocol, load_protocol
+from vidc.eval.weights import wrap
+
+BATCH = 16
+SIZE = 224
+WARM_UP = 1
+
+
+def measure(quick: bool) -> list[dict[str, Any]]:
+    """The rows of the benchmark page."""
+    return [*layer_rows(3 if quick else 9), *step_rows(2 if quick else 5)]
+
+
+def layer_rows(repeats: int) -> list[dict[str, Any]]:
+    """Forwards of one network, with different layers in it."""
+    classifier, images = network(), batch()
+    forwards = {
+        name: _forward(with_layers(classifier, name), images)
+        for name in ("source", "tbn", "unmix_tns", "straightforward")
+    }
+    seconds = alternate(forwards, repeats)
+    return [
+        row("Source forward", seconds["source"] * 1e3, "ms"),
+        row("TBN forward / Source forward", seconds["tbn"] / seconds["source"]),
+        at_most("UnMix-TNS forward / Source forward", seconds["unmix_tns"], seconds["source"], 1.4),
+        at_least(
+            "B×K×C forward / UnMix-TNS forward", seconds["straightforward"], seconds["unmix_tns"], 2
+        ),
+    ]
+
+
+def step_rows(repeats: int) -> list[dict[str, Any]]:
+    """Steps of TENT, with different layers under it."""
+    classifier, images = network(), batch()
+    settings = load_protocol("paper").settings("tent")
+    steps = {
+        name: _step(method_class("tent")(with_layers(classifier, name), settings).step, images)
+        for name in ("tbn", "unmix_tns", "straightforward")
+    }
+    seconds = alternate(steps, repeats)
+    return [
+        row("TENT step", seconds["tbn"] * 1e3, "ms"),
+        at_most("TENT† step / TENT step", seconds["unmix_tns"], seconds["tbn"], 1.4),
+        row("B×K×C TENT† step / TENT step", seconds["straightforward"] / seconds["tbn"]),
+    ]
+
+
+def network() -> Classifier:
+    """A ResNet-50 whose source statistics are those of a batch: else activations overflow."""
+    from torchvision.models import resnet50
+
+    torch.manual_seed(0)
+    backbone = resnet50(weights=None).to(memory_format=torch.channels_last).train()
+    for layer in backbone.modules():
+        if isinstance(layer, torch.nn.BatchNorm2d):
+            layer.momentum = None
+    with torch.no_grad():
+        backbone(batch())
+    return make_classifier(wrap(backbone, "resnet50", "random"), class_list("imagenet-vid"), "sum")
+
+
+def batch() -> Tensor:
+    """Sixteen images of noise."""
+    images = torch.randn(BATCH, 3, SIZE, SIZE, generator=torch.Generator().manual_seed(1))
+    return images.contiguous(memory_format=torch.channels_last)
+
+
+def with_layers(classifier: Classifier, name: str) -> Classifier:
+    """A copy of the classifier with these layers in it."""
+    protocol: Protocol = load_protocol("paper")
+    if name == "straightforward":
+        settings = protocol.settings("unmix_tns")
+        return swapped_copy(classifier, StraightforwardUnMixTNS, settings, 0)
+    layers = "bn" if name == "source" else name
+    return with_normalization(classifier, layers, protocol.settings(layers), 0)
+
+
+def alternate(what: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, float]:
+    """The median seconds of each, run in turn so that a busy spell of the machine hits all."""
+    seconds: dict[str, list[float]] = {name: [] for name in what}
+    for turn in range(WARM_UP + repeats):
+        for name, run in what.items():
+            start = time.perf_counter()
+            run()
+            if turn >= WARM_UP:
+                seconds[name].append(time.perf_counter() - start)
+    return {name: statistics.median(each) for name, each in seconds.items()}
+
+
+def row(name: str, value: float, unit: str = "×") -> dict[str, Any]:
+    """A measurement with no floor."""
+    return {"name": name, "value": value, "unit": unit, "floor": None, "holds": None}
+
+
+def at_most(name: str, ours: float, other: float, bound: float) -> dict[str, Any]:
+    """A ratio that must not be larger."""
+    ratio = ours / other
+    return row(name, ratio) | {"floor": f"≤ {bound}", "holds": ratio <= bound}
+
+
+def at_least(name: str, other: float, ours: float, bound: float) -> dict[str, Any]:
+    """A ratio that must not be smaller."""
+    ratio = other / ours
+    return row(name, ratio) | {"floor": f"≥ {bound}", "holds": ratio >= bound}
+
+
+def _forward(classifier: Classifier, images: Tensor) -> Callable[[], object]:
+    def run() -> object:
+        with torch.no_grad():
+            return classifier(images)
+
+    return run
+
+
+def _step(step: Callable[[Tensor], Tensor], images: Tensor) -> Callable[[], object]:
+    return lambda: step(images)
+
+
+if __name__ == "__main__":
+    for line in measure(quick="--quick" in sys.argv[1:]):
+        print(f"{line['name']}: {line['value']:.3f} {line['unit']} {line['floor'] or ''}")

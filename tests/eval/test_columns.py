@@ -1,0 +1,160 @@
+"""Columns as pairs, the paper's eight, and methods of the user's own."""
+
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from tests.eval.networks_to_adapt import settings, small_classifier
+from vidc.errors import InputError
+from vidc.eval.methods import COLUMNS, METHODS, Column, method_class, parse_columns
+from vidc.eval.methods.base import Method
+from vidc.eval.normalization import NORMALIZATIONS, with_normalization
+
+MINE = """\
+from vidc.eval.methods.base import Method
+
+
+class Doubtful(Method):
+    def refine(self, outputs):
+        return (outputs.logits / self.settings["temperature"]).softmax(1)
+
+
+class NotOne:
+    pass
+"""
+
+
+@pytest.fixture
+def mine(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(MINE, "utf-8")
+    return file
+
+
+def test_the_papers_eight_in_its_order():
+    assert [(column.name, column.pair) for column in COLUMNS.values()] == [
+        ("Source", "source@bn"),
+        ("TBN", "source@tbn"),
+        ("α-BN", "source@alpha_bn"),
+        ("UnMix-TNS", "source@unmix_tns"),
+        ("TENT", "tent@tbn"),
+        ("TENT†", "tent@unmix_tns"),
+        ("LAME", "lame@bn"),
+        ("LAME†", "lame@unmix_tns"),
+    ]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("normalization", NORMALIZATIONS)
+def test_every_pair_can_be_asked_for_and_gives_probabilities(method, normalization):
+    (column,) = parse_columns([f"{method}@{normalization}"])
+    assert column.pair == f"{method}@{normalization}"
+    network = with_normalization(
+        small_classifier(), normalization, settings(normalization, "unmix_tns.components=4"), 0
+    )
+    running = method_class(method)(network, settings(method))
+    for batch in (4, 1):
+        scores = running.step(torch.randn(batch, 3, 8, 8))
+        assert scores.shape == (batch, 3)
+        torch.testing.assert_close(scores.sum(1), torch.ones(batch))
+
+
+def test_a_named_pair_is_its_column():
+    assert parse_columns(["tent@tbn", "lame"]) == [COLUMNS["tent"], COLUMNS["lame"]]
+
+
+def test_a_users_method(mine):
+    name = f"{mine}:Doubtful"
+    columns = parse_columns(["source", f"{name}@unmix_tns", name])
+    assert columns[1] == Column("Doubtful@unmix_tns", "Doubtful@unmix_tns", name, "unmix_tns")
+    assert columns[2].normalization == "bn"
+    method = method_class(name)(small_classifier(), {"temperature": 2.0})
+    x = torch.randn(4, 3, 8, 8)
+    expected = (small_classifier()(x).logits / 2).softmax(1)
+    torch.testing.assert_close(method.step(x), expected)
+
+
+@pytest.mark.parametrize(
+    ("names", "sentence"),
+    [
+        (["tnt"], "unknown column 'tnt': did you mean 'tent'"),
+        (["tnt@tbn"], "unknown method 'tnt': did you mean 'tent'"),
+        (["tent@tbm"], "normalization in tent@tbm 'tbm': did you mean 'tbn'"),
+        (["tent", "tent@tbn"], "The column tent is asked for twice"),
+        (["absent.py:Mine@tbn"], "There is no file absent.py"),
+    ],
+)
+def test_wrong_columns_are_told_in_a_sentence(names, sentence):
+    with pytest.raises(InputError, match=sentence):
+        parse_columns(names)
+
+
+def test_wrong_user_files_are_told_in_a_sentence(mine, tmp_path):
+    with pytest.raises(InputError, match="did you mean 'Doubtful'"):
+        method_class(f"{mine}:Doubtfull")
+    with pytest.raises(InputError, match="is not a subclass of"):
+        method_class(f"{mine}:NotOne")
+    broken = tmp_path / "broken.py"
+    broken.write_text("def (:\n", "utf-8")
+    with pytest.raises(InputError, match=r"broken\.py cannot be imported"):
+        method_class(f"{broken}:Mine")
+    broken.write_text("import no_such_module_anywhere\n", "utf-8")
+    with pytest.raises(InputError, match="no_such_module_anywhere"):
+        method_class(f"{broken}:Mine")
+    with pytest.raises(InputError, match="unknown method"):
+        method_class("mine")
+
+
+class Restless(Method):
+    """Adapts anything, and keeps an optimiser and a tensor of its own."""
+
+    adapts = True
+
+    def setup(self):
+        self.classifier.requires_grad_(True)
+        self.optimizer = torch.optim.Adam(self.classifier.parameters(), lr=0.01)
+        self.seen = torch.zeros(3)
+
+    def step(self, images):
+        scores = self.classifier(images).logits.softmax(1)
+        self.optimizer.zero_grad()
+        scores.square().sum().backward()
+        self.optimizer.step()
+        self.seen += scores.detach().sum(0)
+        return (scores + self.seen).detach().softmax(1)
+
+    def state(self):
+        return super().state() | {"seen": self.seen.clone()}
+
+    def load_state(self, state):
+        super().load_state(state)
+        self.seen.copy_(state["seen"])
+
+
+@pytest.mark.parametrize("normalization", NORMALIZATIONS)
+def test_any_adapting_method_is_reset_and_continued_exactly(normalization):
+    def fresh():
+        values = settings(normalization, "unmix_tns.components=4")
+        return Restless(with_normalization(small_classifier(), normalization, values, 0), {})
+
+    stream = [torch.randn(4, 3, 8, 8) for _ in range(4)]
+    method = fresh()
+    whole = [method.step(images) for images in stream]
+    method.reset()
+    again = [method.step(images) for images in stream[:2]]
+    continued = fresh()
+    continued.load_state(method.state())
+    again += [continued.step(images) for images in stream[2:]]
+    assert all(torch.equal(a, b) for a, b in zip(whole, again, strict=True))
+    assert not torch.equal(whole[0], whole[1])
+
+
+def test_names_and_protocols_need_no_torch():
+    code = (
+        "import sys; from vidc.eval.methods import parse_columns; "
+        "from vidc.eval.protocol import load_protocol; "
+        "parse_columns(['tent']); load_protocol(); sys.exit('torch' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,293 @@
+"""Loading networks and weights, and the sentences for those that do not fit."""
+
+import copy
+import urllib.error
+
+import pytest
+import torch
+import torchvision
+from safetensors.torch import save_file
+from torch import nn
+
+from tests.eval.networks_to_adapt import THREE, small_network
+from vidc.classes import class_list
+from vidc.errors import InputError
+from vidc.eval.models import Classifier, Preprocessing, load_model, make_classifier
+from vidc.eval.weights import weights_sha256, wrap
+
+USER = """\
+import torch
+from torch import nn
+from vidc.eval.models import Preprocessing
+
+
+def plain():
+    torch.manual_seed(0)
+    return nn.Sequential(nn.BatchNorm2d(3), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(3, 4))
+
+
+def described():
+    network = plain()
+    network.wnids = ["n1", "x", "n2", "y"]
+    network.preprocessing = Preprocessing(crop=32, resize=None)
+    return network
+
+
+def wrong():
+    return 3
+
+
+def wrongly_described():
+    network = plain()
+    network.preprocessing = "bilinear"
+    return network
+"""
+
+
+@pytest.fixture
+def user(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(USER, "utf-8")
+    return file
+
+
+@pytest.fixture(scope="module")
+def squeezed(tmp_path_factory):
+    """A torchvision network and a file of its weights."""
+    torch.manual_seed(0)
+    network = torchvision.models.get_model("shufflenet_v2_x0_5", weights=None).eval()
+    file = tmp_path_factory.mktemp("weights") / "weights.pth"
+    torch.save(network.state_dict(), file)
+    return network, file
+
+
+def test_a_torchvision_name_with_a_file_of_weights(squeezed):
+    network, file = squeezed
+    model = load_model("shufflenet_v2_x0_5", str(file))
+    x = torch.randn(2, 3, 64, 64)
+    assert torch.equal(model.backbone(x), network(x))
+    assert model.sha256 == weights_sha256(network.state_dict())
+    assert model.outputs is None
+    assert model.preprocessing == Preprocessing()
+    assert model.describe()["weights"] == str(file)
+
+
+@pytest.mark.parametrize("wrapper", [None, "state_dict", "model"])
+def test_weights_in_the_wrappings_of_training_scripts(squeezed, wrapper, tmp_path):
+    network, _ = squeezed
+    state = {f"module.{key}": value for key, value in network.state_dict().items()}
+    torch.save({wrapper: state, "epoch": 3} if wrapper else state, tmp_path / "w.pt")
+    model = load_model("shufflenet_v2_x0_5", str(tmp_path / "w.pt"))
+    assert model.sha256 == weights_sha256(network.state_dict())
+
+
+def test_safetensors(squeezed, tmp_path):
+    network, _ = squeezed
+    save_file(network.state_dict(), tmp_path / "w.safetensors")
+    model = load_model("shufflenet_v2_x0_5", str(tmp_path / "w.safetensors"))
+    assert model.sha256 == weights_sha256(network.state_dict())
+
+
+def test_the_hash_is_of_names_shapes_and_values():
+    state = small_network().state_dict()
+    same = {key: state[key].clone() for key in reversed(state)}
+    assert weights_sha256(same) == weights_sha256(state)
+    for change in (
+        {"0.weight": state["0.weight"] + 1e-6},
+        {"0.weight": state["0.weight"].flatten()},
+        {"0.weight": state["0.weight"].bfloat16()},
+        {"other": torch.zeros(1)},
+    ):
+        assert weights_sha256({**state, **change}) != weights_sha256(state)
+
+
+def test_weights_that_do_not_fit_name_the_keys(squeezed, tmp_path):
+    network, _ = squeezed
+    state = dict(network.state_dict())
+    state["extra.weight"] = torch.zeros(1)
+    del state["conv1.0.weight"]
+    state["fc.bias"] = torch.zeros(7)
+    torch.save(state, tmp_path / "w.pth")
+    with pytest.raises(InputError) as caught:
+        load_model("shufflenet_v2_x0_5", str(tmp_path / "w.pth"))
+    sentence = str(caught.value)
+    assert "w.pth do not fit shufflenet_v2_x0_5" in sentence
+    assert "1 missing (conv1.0.weight)" in sentence
+    assert "1 unexpected (extra.weight)" in sentence
+    assert "1 of another shape (fc.bias)" in sentence
+
+
+def test_many_wrong_keys_are_a_few_and_a_number(squeezed):
+    with pytest.raises(InputError, match=r"\d\d missing \((\S+, ){3}…\)"):
+        load_model("mobilenet_v3_small", str(squeezed[1]))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("absent.pth", None, "There is no weights file"),
+        ("text.pth", b"not a file of weights", "is not a weights file that is safe to load"),
+        ("empty.pth", b"", "is not a weights file that is safe to load"),
+        ("text.safetensors", b"nothing", "is not a safetensors file"),
+    ],
+)
+def test_files_that_are_no_weights(tmp_path, name, content, sentence):
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=sentence):
+        load_model("resnet18", str(tmp_path / name))
+
+
+def test_a_pickle_that_runs_code_is_not_run(tmp_path):
+    class Harmful:
+        def __reduce__(self):
+            return (open, (str(tmp_path / "harmed"), "w"))
+
+    torch.save({"weight": Harmful()}, tmp_path / "w.pth")
+    with pytest.raises(InputError, match="safe to load"):
+        load_model("resnet18", str(tmp_path / "w.pth"))
+    assert not (tmp_path / "harmed").exists()
+
+
+def test_a_file_that_holds_no_state_dict(tmp_path):
+    torch.save([1, 2], tmp_path / "w.pth")
+    with pytest.raises(InputError, match="does not hold a state dict"):
+        load_model("resnet18", str(tmp_path / "w.pth"))
+
+
+def test_no_network_says_what_to_do(monkeypatch, tmp_path):
+    def no_network(*_, **__):
+        raise urllib.error.URLError("no route to host")
+
+    monkeypatch.setenv("TORCH_HOME", str(tmp_path))
+    monkeypatch.setattr("torch.hub.download_url_to_file", no_network)
+    with pytest.raises(InputError, match=r"no route to host.*fetch https://.*--weights FILE"):
+        load_model("resnet50", "IMAGENET1K_V1")
+
+
+def test_unknown_names_suggest_the_nearest():
+    with pytest.raises(InputError, match="did you mean resnet50"):
+        load_model("resnet5O")
+    with pytest.raises(InputError, match="did you mean 'IMAGENET1K_V2'"):
+        load_model("resnet50", "IMAGENET1K_V3")
+
+
+def test_preprocessing_is_the_weights_own(monkeypatch):
+    """Against torchvision's own transform object, for weights that differ in every number."""
+    monkeypatch.setattr(
+        "torchvision.models._api.WeightsEnum.get_state_dict",
+        lambda self, *_, **__: torchvision.models.get_model("efficientnet_b1").state_dict(),
+    )
+    transform = torchvision.models.EfficientNet_B1_Weights.IMAGENET1K_V1.transforms()
+    found = load_model("efficientnet_b1").preprocessing
+    assert (found.resize, found.crop) == (256, 240)
+    assert found.interpolation == "bicubic"
+    assert list(found.mean) == transform.mean
+    assert list(found.std) == transform.std
+    assert "shorter side to 256 (bicubic), centre crop of 240" in found.describe()
+
+
+def test_a_users_network(user, tmp_path):
+    model = load_model(f"{user}:plain")
+    assert model.preprocessing == Preprocessing()
+    assert model.weights == "as the function made it"
+    described = load_model(f"{user}:described")
+    assert described.outputs == ("n1", "x", "n2", "y")
+    assert described.preprocessing.crop == 32
+    classifier = make_classifier(described, THREE, "sum")
+    assert classifier(torch.randn(2, 3, 4, 4)).logits.shape == (2, 2)
+    state = {key: value + 1 for key, value in model.backbone.state_dict().items()}
+    torch.save(state, tmp_path / "w.pth")
+    loaded = load_model(f"{user}:plain", str(tmp_path / "w.pth"))
+    assert loaded.sha256 == weights_sha256(state)
+
+
+@pytest.mark.parametrize(
+    ("function", "sentence"),
+    [
+        ("wrong", "returned int, not a torch.nn.Module"),
+        ("wrongly_described", "must be a vidc.eval.models.Preprocessing"),
+        ("plane", "did you mean 'plain'"),
+    ],
+)
+def test_wrong_user_networks(user, function, sentence):
+    with pytest.raises(InputError, match=sentence):
+        load_model(f"{user}:{function}")
+
+
+def test_a_class_list_that_does_not_match_the_outputs(user):
+    with pytest.raises(InputError, match="has 4 outputs where 1000 are expected"):
+        make_classifier(load_model(f"{user}:plain"), class_list("lasot"), "sum")
+    with pytest.raises(InputError, match="knows none of the classes of lasot"):
+        make_classifier(load_model(f"{user}:described"), class_list("lasot"), "sum")
+
+
+def test_the_classifier_is_a_copy_in_eval_mode():
+    network = small_network().train()
+    model = wrap(network, "small", "drawn", ["n1", "n1", "n2", "a", "b"])
+    before = copy.deepcopy(network.state_dict())
+    classifier = make_classifier(model, THREE, "sum").train()
+    classifier(torch.randn(4, 3, 8, 8))
+    assert all(torch.equal(before[key], value) for key, value in network.state_dict().items())
+    assert not make_classifier(model, THREE, "sum").backbone.training
+    assert not network._forward_pre_hooks
+
+
+class Scaled(nn.Module):
+    """Does something after its last linear layer, and has two of them."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Linear(12, 7), nn.Linear(7, 5)
+
+    def forward(self, x):
+        return self.second(self.first(x.flatten(1)).relu()) * 3
+
+
+def test_features_are_the_input_of_the_last_linear_layer():
+    network = Scaled()
+    classifier = make_classifier(wrap(network, "s", "s", ["n1", "n2", "a", "b", "c"]), THREE, "max")
+    x = torch.randn(2, 3, 2, 2)
+    outputs = classifier(x)
+    torch.testing.assert_close(outputs.features, network.first(x.flatten(1)).relu())
+    torch.testing.assert_close(outputs.logits, network(x)[:, :2])
+    other = copy.deepcopy(classifier)
+    torch.testing.assert_close(other(x + 1).features, network.first((x + 1).flatten(1)).relu())
+    assert classifier.backbone.second.last_input is None
+
+
+def test_resnet_features_equal_torchvisions_extraction():
+    from torchvision.models.feature_extraction import create_feature_extractor
+
+    torch.manual_seed(0)
+    network = torchvision.models.resnet18(weights=None).eval()
+    classifier = make_classifier(wrap(network, "r", "r"), class_list("imagenet-vid"), "sum")
+    x = torch.randn(2, 3, 64, 64)
+    with torch.no_grad():
+        expected = create_feature_extractor(network, ["flatten"])(x)["flatten"]
+        torch.testing.assert_close(classifier(x).features, expected)
+
+
+def test_a_network_without_a_linear_layer_gives_its_logits():
+    network = nn.Sequential(nn.Conv2d(3, 5, 1), nn.AdaptiveAvgPool2d(1), nn.Flatten())
+    classifier = make_classifier(wrap(network, "c", "c", ["n1", "n2", "a", "b", "c"]), THREE, "sum")
+    x = torch.randn(2, 3, 4, 4)
+    torch.testing.assert_close(classifier(x).features, network(x))
+
+
+def test_a_last_linear_layer_that_never_runs_is_told():
+    network = Scaled()
+    network.unused = nn.Linear(3, 5)
+    model = wrap(network, "s", "s", ["n1", "n2", "a", "b", "c"])
+    classifier = make_classifier(model, THREE, "sum")
+    with pytest.raises(InputError, match="last linear layer, unused, takes no part"):
+        classifier(torch.randn(2, 3, 2, 2))
+
+
+def test_predictions_are_labels_of_the_dataset():
+    model = wrap(small_network(), "small", "drawn", ["a", "n2", "b", "n1", "c"])
+    classifier = make_classifier(model, THREE, "sum")
+    assert isinstance(classifier, Classifier)
+    assert classifier.predict(torch.tensor([[0.9, 0.1], [0.2, 0.8]])).tolist() == [0, 1]
+    mapped = make_classifier(model, THREE, "imagenet")
+    assert mapped.predict(torch.eye(5)).tolist() == [-1, 1, -1, 0, -1]
