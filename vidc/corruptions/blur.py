@@ -63,7 +63,6 @@ class Blur:
         return total.reshape(height, stride)[:, :width].astype(np.uint8)
 
 
-@functools.lru_cache(maxsize=1024)
 def downwards(
     angle: float, radius: int, sigma: float, limit: tuple[int, int] | None = None
 ) -> Blur:

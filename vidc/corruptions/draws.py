@@ -63,9 +63,9 @@ class Stream:
         # Which quarter of a word comes first is part of the draw, so it must not be the machine's.
         return words.astype("<u8", copy=False).view("<u2")[:count]
 
-    def fraction(self) -> float:
-        """A number in (0, 1): the middle of one of 65,536 equal parts."""
-        return (int(self.indices(1)[0]) + 0.5) / TABLE_SIZE
+    def between(self, low: float, high: float) -> float:
+        """The middle of one of the 65,536 equal parts of a range."""
+        return low + (high - low) * (int(self.indices(1)[0]) + 0.5) / TABLE_SIZE
 
 
 def frame_stream(key: Key, corruption: str, severity: int) -> Stream:

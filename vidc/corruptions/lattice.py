@@ -25,10 +25,6 @@ class Axis:
     low: NDArray[np.intp]
     fraction: Field
 
-    def part(self, start: int, stop: int) -> Axis:
-        """The pixels from ``start`` to ``stop``."""
-        return Axis(self.low[start:stop], self.fraction[start:stop])
-
 
 def interpolate(points: Field, rows: Axis, columns: Axis) -> Field:
     """The value at every pixel, from lattice points that go at least one beyond the last used.
@@ -81,11 +77,11 @@ def draw_rows(stream: Stream, rows: int, points: int, table: Field) -> Field:
 
 
 def cut(field: Field, threshold: float, most: float) -> Field:
-    """The field where it is not under the threshold, at most ``most``; 0 elsewhere. In place."""
+    """The field where it is not under the threshold, at most ``most``; 0 elsewhere."""
     import cv2
 
     # OpenCV keeps what is above a number, the definition what is not below the threshold.
     below = np.nextafter(field.dtype.type(threshold), field.dtype.type(0))
-    cv2.threshold(field, float(below), 0, cv2.THRESH_TOZERO, dst=field)
-    cv2.threshold(field, most, 0, cv2.THRESH_TRUNC, dst=field)
-    return field
+    _, kept = cv2.threshold(field, float(below), 0, cv2.THRESH_TOZERO, dst=field)
+    _, capped = cv2.threshold(kept, most, 0, cv2.THRESH_TRUNC, dst=kept)
+    return np.asarray(capped, field.dtype)

@@ -76,7 +76,7 @@ class Fall:
 def streaks(height: int, width: int, severity: int, key: Key) -> Layer:
     """The layer of one frame."""
     stream = draws.frame_stream(key, "rain", severity)
-    fall = Fall(_between(TILTS, stream.fraction()), speed=0)
+    fall = Fall(stream.between(*TILTS), speed=0)
     window = Window.of(height, width, severity, fall, moved=0)
     return window.streaks(stream)
 
@@ -92,11 +92,11 @@ def travelling_streaks(height: int, width: int, severity: int, key: Key) -> Laye
     return window.streaks(draws.video_stream(key, "rain", severity, "drops", window.block))
 
 
-@functools.lru_cache(maxsize=1024)
+@functools.lru_cache(maxsize=256)
 def fall_of(seed: int, dataset: str, video: str, severity: int) -> Fall:
     """The fall of a video's drops."""
     stream = draws.video_stream(Key(seed, dataset, video, 0), "rain", severity, "fall")
-    return Fall(_between(TILTS, stream.fraction()), _between(SPEEDS, stream.fraction()))
+    return Fall(stream.between(*TILTS), stream.between(*SPEEDS))
 
 
 def streak_length(height: int, severity: int) -> int:
@@ -194,7 +194,3 @@ def dim_table(severity: int) -> NDArray[np.uint8]:
     c = SEVERITIES[severity - 1]
     levels = ((100 - c.veil) * c.darken * np.arange(256) + c.veil * 12_750) // 10_000
     return draws.read_only(levels.astype(np.uint8))
-
-
-def _between(ends: tuple[float, float], fraction: float) -> float:
-    return ends[0] + (ends[1] - ends[0]) * fraction

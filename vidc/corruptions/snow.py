@@ -56,7 +56,7 @@ def flakes(height: int, width: int, severity: int, key: Key) -> Layer:
     import cv2
 
     stream = draws.frame_stream(key, "snow", severity)
-    angle = _between(ANGLES, stream.fraction())
+    angle = stream.between(*ANGLES)
     zoom = SEVERITIES[severity - 1].zoom
     # Of a frame full of draws the definition uses the centre alone: no more than that is drawn.
     points = math.ceil(height / zoom), math.ceil(width / zoom)
@@ -84,7 +84,7 @@ def blurred_flakes(
     return blur.layer(height, width, rows)
 
 
-@functools.lru_cache(maxsize=1024)
+@functools.lru_cache(maxsize=256)
 def zoomed_axis(points: int, zoom: float, start: int, stop: int) -> Axis:
     """Pixels of scipy's linear zoom of ``points`` lattice points, its border repeated outside."""
     last = round(points * zoom) - 1
@@ -140,11 +140,11 @@ class Wind:
         return round(-pace * math.sin(radians)), round(-pace * math.cos(radians))
 
 
-@functools.lru_cache(maxsize=1024)
+@functools.lru_cache(maxsize=256)
 def wind_of(seed: int, dataset: str, video: str, severity: int) -> Wind:
     """The wind of a video."""
     stream = draws.video_stream(Key(seed, dataset, video, 0), "snow", severity, "wind")
-    return Wind(_between(ANGLES, stream.fraction()), _between(SPEEDS, stream.fraction()))
+    return Wind(stream.between(*ANGLES), stream.between(*SPEEDS))
 
 
 @functools.cache
@@ -152,10 +152,6 @@ def field_table(severity: int) -> NDArray[np.float32]:
     """The lattice's value for each draw, for snow that need not be imagecorruptions' to the bit."""
     c = SEVERITIES[severity - 1]
     return draws.read_only((c.loc + c.scale * draws.normal_table()).astype(np.float32))
-
-
-def _between(ends: tuple[float, float], fraction: float) -> float:
-    return ends[0] + (ends[1] - ends[0]) * fraction
 
 
 def lay_over(frame: Pixels, layer: Layer, severity: int) -> Pixels:
@@ -168,7 +164,8 @@ def lay_over(frame: Pixels, layer: Layer, severity: int) -> Pixels:
     for top in range(0, len(frame), rows):
         strip = frame[top : top + rows]
         added = np.asarray(cv2.merge([layer[top : top + rows]] * frame.shape[2]))
-        cv2.add(paler(strip, keep), added.reshape(strip.shape), dst=out[top : top + rows])
+        both = cv2.add(paler(strip, keep), added.reshape(strip.shape))
+        out[top : top + rows] = np.asarray(both).reshape(strip.shape)
     return out
 
 
