@@ -88,7 +88,7 @@ class Remote:
     def connect(cls, repo: str) -> Remote:
         """Log in with the token that huggingface_hub finds in its usual places."""
         from huggingface_hub import HfApi, get_token
-        from huggingface_hub.utils import disable_progress_bars
+        from huggingface_hub.utils.tqdm import disable_progress_bars
 
         if get_token() is None:
             raise InputError(

@@ -53,6 +53,8 @@ def load(
     >>> for frame in vidc.load("datasets/sample/imagenet-vid-c", "snow_s3"):  # doctest: +SKIP
     ...     frame.image, frame.label
     """
+    if threads is not None and threads < 1:
+        raise InputError(f"threads is {threads}: give at least 1.")
     files = find(path_or_id, revision, token)
     manifest = manifests.read(files.path(manifests.FILE).parent)
     if config is None:

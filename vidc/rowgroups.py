@@ -53,7 +53,7 @@ def readable(shard: str) -> Iterator[None]:
 
     try:
         yield
-    except (pa.ArrowException, OSError) as damage:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as damage:
         reason = str(damage).split("\n")[0].rstrip(". ")
         raise InputError(
             f"{shard} is damaged ({reason}): build or download the dataset again."
@@ -149,6 +149,8 @@ class ShardReader:
         with readable(name):
             table = shard.file.read_row_group(group).combine_chunks()
             image = table.column("image").chunk(0)
+            if any(_has_null(column.chunk(0)) for column in table.columns):
+                raise InputError(f"{name} has rows with nothing in them: build the dataset again.")
             return RowGroup(
                 shard=name,
                 first=self._firsts[number] + shard.starts[group],
@@ -204,6 +206,17 @@ def _same_type(found: pa.DataType, wanted: pa.DataType) -> bool:
             for part in wanted
         )
     return bool(found == wanted)
+
+
+def _has_null(array: pa.Array) -> bool:
+    """Whether a value is missing, at any depth: no writer of ours leaves one out."""
+    import pyarrow as pa
+
+    if array.null_count:
+        return True
+    if pa.types.is_list(array.type):
+        return _has_null(array.flatten())
+    return pa.types.is_struct(array.type) and any(_has_null(part) for part in array.flatten())
 
 
 def _check_rows(name: str, shard: Shard, rows: int) -> None:

@@ -1,0 +1,212 @@
+"""The card: one text for all datasets, filled in from the manifest, valid by the Hub's rules."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+from tests.core.folders import Shape, write_folder
+from vidc import frames
+from vidc import manifest as manifests
+from vidc.builders import assets, card
+from vidc.builders.card_metadata import metadata
+from vidc.classes import class_list
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A dataset with its card."""
+    folder = write_folder(tmp_path_factory.mktemp("dataset"), Shape())
+    card.write(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def manifest(folder):
+    return manifests.read(folder)
+
+
+VARIANTS = {
+    "imagenet-vid-c": {},
+    "lasot-c": {"name": "lasot-c", "source": "lasot", "classes": "lasot", "split": "test"},
+    "tao-lasot-c": {"name": "tao-lasot-c", "source": "tao-lasot", "classes": "lasot"},
+    "imagenet-vid-c-sample": {"name": "imagenet-vid-c-sample"},
+    "lasot-c-sample": {"name": "lasot-c-sample", "source": "lasot", "classes": "lasot"},
+}
+
+
+@pytest.fixture(params=VARIANTS)
+def variant(request, manifest):
+    """The manifest of each kind of dataset."""
+    changes = VARIANTS[request.param]
+    names = class_list(changes.get("classes", "imagenet-vid")).names
+    counts = {name: 2 * label for label, name in enumerate(names)}
+    total = sum(counts.values()) + 5
+    return dataclasses.replace(manifest, class_counts=counts, frames=total, **changes)
+
+
+@pytest.mark.parametrize("recipe_only", [False, True])
+def test_the_hub_s_own_classes_read_it(variant, recipe_only):
+    from huggingface_hub import DatasetCard
+
+    text = card.render(variant, "org/name", recipe_only=recipe_only)
+    read = DatasetCard(text)
+    # Written again by the Hub's class it says the same.
+    assert DatasetCard(str(read)).data.to_dict() == read.data.to_dict()
+    data = read.data.to_dict()
+    assert data["pretty_name"] in read.text
+    assert data["size_categories"] == ["n<1K"] if variant.frames < 1000 else ["1K<n<10K"]
+    configs = [entry["config_name"] for entry in data["configs"]]
+    built = [] if recipe_only else list(variant.configs)
+    assert configs == [*built, "annotations"]
+    assert [entry["config_name"] for entry in data["dataset_info"]] == configs
+    assert sum(entry.get("default", False) for entry in data["configs"]) == 1
+    if data["license"] == "other":
+        assert data["license_link"].startswith("http")
+        assert data["license_name"] == re.sub(r"[^a-z0-9.-]", "", data["license_name"])
+
+
+def test_the_features_are_those_of_datasets(variant):
+    from datasets import Features
+
+    classes = class_list(variant.classes)
+    for info in metadata(variant)["dataset_info"]:
+        found = Features._from_yaml_list(info["features"])
+        if info["config_name"] == "annotations":
+            assert found == frames.annotations_features(classes, variant.hashed_configs)
+        else:
+            assert found == frames.image_features(classes)
+
+
+def test_the_headings_are_the_hub_s(variant):
+    place = resources.files("huggingface_hub") / "templates" / "datasetcard_template.md"
+    wanted = re.findall(r"^(##+) (.+?)(?: \[optional\])?$", place.read_text("utf-8"), re.M)
+    # Below the YAML, whose comments look like headings.
+    found = re.findall(r"^(##+) (.+)$", card.render(variant), re.M)
+    assert [heading for heading in found if heading in wanted] == wanted
+
+
+def test_nothing_of_the_template_is_left(variant):
+    for recipe_only in (False, True):
+        text = card.render(variant, recipe_only=recipe_only)
+        for mark in ("{{", "}}", "<!--", "-->", "@@", "None", "Undefined"):
+            assert mark not in text, mark
+        assert "\n\n\n" not in text
+
+
+def test_the_counts_are_the_manifest_s(variant):
+    text = card.render(variant)
+    rows = re.findall(r"^\| (\d+) \| ([^|]+) \| ([\d,]+) \| ([^|]+) \|$", text, re.M)
+    classes = class_list(variant.classes)
+    assert [name for _, name, _, _ in rows] == list(classes.names)
+    assert [int(count.replace(",", "")) for _, _, count, _ in rows] == [
+        2 * label for label in range(len(classes))
+    ]
+    for (_, _, _, spans), indices in zip(rows, classes.imagenet, strict=True):
+        assert numbers(spans) == list(indices)
+    assert f"5 of {variant.frames:,} frames have no labelled object" in text
+
+
+def numbers(text: str) -> list[int]:
+    """The numbers that a list of spans means."""
+    if text == "none":
+        return []
+    parts = [part.split("–") for part in text.split(", ")]
+    return [n for part in parts for n in range(int(part[0]), int(part[-1]) + 1)]
+
+
+def test_classes_without_a_counterpart_are_named(variant):
+    text = card.render(variant)
+    if variant.classes == "imagenet-vid":
+        assert "Every class has an ImageNet-1k counterpart." in text
+    else:
+        assert "19 classes have no ImageNet-1k counterpart: book, coin, cup, deer" in text
+
+
+def test_the_terms_are_the_source_s(variant):
+    text = card.render(variant)
+    section = card.licence_section(text)
+    assert section
+    if variant.name.endswith("-sample"):
+        assert "rendered clips" in text
+        assert "Apache-2.0" in section
+        assert "terms of access" not in section
+    else:
+        assert "rendered clips" not in text
+        assert "no right to the frames" in section
+        assert ("terms of access" in section) == (variant.source == "imagenet-vid")
+        assert ("TAO" in section) == (variant.source == "tao-lasot")
+
+
+def test_the_recipe_is_told(manifest):
+    recipe = dataclasses.replace(
+        manifest.recipe, format="jpeg", quality=85, subsampling="420", size=None, seed=7, stride=4
+    )
+    changed = dataclasses.replace(manifest, recipe=recipe, complete=False)
+    text = card.render(changed)
+    assert "JPEG, quality 85, chroma 4:2:0" in text
+    assert "seed 7" in text
+    assert "every 4th frame" in text
+    assert "a part of the split" in text
+    assert "a part of the split" not in card.render(manifest)
+    assert manifest.versions["pyarrow"] in text
+
+
+def test_a_manifest_cannot_smuggle_markup_into_the_card(manifest):
+    versions = {**manifest.versions, "numpy": "2](http://x) <script>\n# Heading"}
+    text = card.render(dataclasses.replace(manifest, versions=versions))
+    assert "<script>" not in text
+    assert "# Heading" not in text
+
+
+def test_written_twice_it_is_the_same_bytes(folder):
+    names = ["README.md", *assets.ALL]
+    first = {name: (folder / name).read_bytes() for name in names}
+    card.write(folder)
+    assert {name: (folder / name).read_bytes() for name in names} == first
+    assert not list(folder.rglob(".*.tmp"))
+
+
+def test_the_pictures_show_every_config(folder):
+    from PIL import Image
+
+    clip = Image.open(folder / assets.CLIP)
+    assert clip.n_frames == 5
+    assert clip.width == 3 * clip.height
+    for name in (assets.CONTACT_SHEET, assets.CLASSES):
+        picture = Image.open(folder / name)
+        assert picture.width > 300
+        assert "Software" not in picture.info
+
+
+def test_the_card_names_only_pictures_that_are_there(folder):
+    text = (folder / "README.md").read_text()
+    pictures = re.findall(r"!\[[^]]*\]\(([^)]+)\)", text)
+    assert set(pictures) == set(assets.ALL)
+    assert all((folder / picture).is_file() for picture in pictures)
+
+
+def test_the_check_in_the_card_runs(folder, tmp_path, monkeypatch):
+    text = (folder / "README.md").read_text()
+    (code,) = [b for b in re.findall(r"```python\n(.*?)```", text, re.S) if "hashlib" in b]
+    monkeypatch.setenv("HF_HOME", str(tmp_path))
+    exec(code.replace("ORG/imagenet-vid-c", str(folder)), {})  # noqa: S102
+
+
+def test_the_template_is_the_project_s_page():
+    assert card.template() == (ROOT / "DATASET_CARD.md").read_text("utf-8")
+
+
+def test_json_of_the_metadata_has_no_shared_parts(manifest):
+    """YAML would write a part that appears twice as an alias, which not every reader follows."""
+    text = card.render(manifest)
+    header = text.split("---\n")[1]
+    assert not re.search(r"[&*]id\d", header)
+    assert json.loads(json.dumps(metadata(manifest))) == metadata(manifest)

@@ -1,0 +1,325 @@
+"""The reader against what was written: every frame, in every order, and every kind of damage."""
+
+from __future__ import annotations
+
+import gc
+import json
+import shutil
+import threading
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.core.folders import Shape, digest, pixels_of, record, row, write_folder, write_shard
+from vidc.errors import InputError
+from vidc.frames import Box, Frame
+from vidc.reading import load
+
+SHAPE = Shape()
+ROWS = SHAPE.videos * SHAPE.frames
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The dataset that is only read."""
+    return write_folder(tmp_path_factory.mktemp("dataset"), SHAPE)
+
+
+@pytest.fixture
+def copy(folder, tmp_path):
+    """A dataset that a test may damage."""
+    return shutil.copytree(folder, tmp_path / "copy")
+
+
+def expected(config: str, position: int, shape: Shape = SHAPE) -> Frame:
+    """The frame at a position, straight from what the folder was written with."""
+    video, frame = divmod(position, shape.frames)
+    stored = row(config, video, frame, shape)
+    boxes = tuple(Box(**box | {"bbox": tuple(box["bbox"])}) for box in stored["objects"])
+    return Frame(
+        video=stored["video"],
+        frame=frame,
+        label=stored["label"],
+        labels=tuple(stored["labels"]),
+        objects=boxes,
+        corruption=stored["corruption"],
+        severity=stored["severity"],
+        image=pixels_of(config, video, frame, shape.size),
+    )
+
+
+def check(found: Frame, wanted: Frame) -> None:
+    assert np.array_equal(found.image, wanted.image)
+    for name in Frame.__slots__:
+        if name != "image":
+            assert getattr(found, name) == getattr(wanted, name), name
+
+
+@pytest.mark.parametrize("config", SHAPE.configs)
+@pytest.mark.parametrize("threads", [1, 3])
+def test_every_frame_in_order(folder, config, threads):
+    reader = load(folder, config, threads=threads)
+    assert len(reader) == ROWS
+    found = list(reader)
+    assert len(found) == ROWS
+    for position, frame in enumerate(found):
+        check(frame, expected(config, position))
+
+
+@given(st.lists(st.integers(0, ROWS - 1), max_size=40))
+@settings(deadline=None, max_examples=25)
+def test_any_positions_in_any_order(folder, positions):
+    found = list(load(folder, "snow").frames(positions))
+    assert len(found) == len(positions)
+    for position, frame in zip(positions, found, strict=True):
+        check(frame, expected("snow", position))
+
+
+@given(st.integers(0, ROWS), st.integers(0, ROWS))
+@settings(deadline=None, max_examples=15)
+def test_a_range_is_the_slice_of_the_whole(folder, one, other):
+    start, stop = sorted((one, other))
+    part = load(folder, "snow", start=start, stop=stop)
+    assert len(part) == stop - start
+    for position, frame in zip(range(start, stop), part, strict=True):
+        check(frame, expected("snow", position))
+    assert list(part.labels().frames) == [p % SHAPE.frames for p in range(start, stop)]
+
+
+def test_one_video_and_a_part_of_it(folder):
+    whole = load(folder, "clean", video="val_002")
+    assert [frame.frame for frame in whole] == list(range(5))
+    rest = load(folder, "clean", video="val_002", start=3)
+    assert [(frame.video, frame.frame) for frame in rest] == [("val_002", 3), ("val_002", 4)]
+    check(next(iter(rest)), expected("clean", 2 * SHAPE.frames + 3))
+    assert whole.info.fingerprint != rest.info.fingerprint
+
+
+def test_labels_need_no_pixel_and_agree_with_the_frames(folder):
+    reader = load(folder, "snow")
+    labels = reader.labels()
+    assert len(labels) == ROWS
+    for position, frame in enumerate(reader.frames(range(ROWS), decode=False)):
+        assert labels.videos[position] == frame.video
+        assert labels.frames[position] == frame.frame
+        assert labels.label[position] == frame.label
+        assert labels.labels[position] == frame.labels
+
+
+def test_undecoded_bytes_are_the_stored_ones(folder):
+    stored = []
+    for file in sorted((folder / "data" / "snow").iterdir()):
+        stored += [image["bytes"] for image in pq.read_table(file)["image"].to_pylist()]
+    assert [frame.image for frame in load(folder, "snow", decode=False)] == stored
+
+
+def test_the_same_rows_in_the_same_order_as_datasets(folder, tmp_path):
+    from datasets import Image, load_dataset
+
+    files = sorted(map(str, (folder / "data" / "rain_s3").iterdir()))
+    rows = load_dataset("parquet", data_files=files, split="train", cache_dir=str(tmp_path))
+    rows = rows.cast_column("image", Image())
+    for theirs, ours in zip(rows, load(folder, "rain_s3"), strict=True):
+        assert (theirs["video"], theirs["frame"]) == (ours.video, ours.frame)
+        assert np.array_equal(np.asarray(theirs["image"]), ours.image)
+
+
+def test_what_the_stream_is(folder):
+    info = load(folder, "rain_s3").info
+    assert (info.dataset, info.split, info.corruption, info.severity) == (
+        "imagenet-vid-c",
+        "val",
+        "rain",
+        3,
+    )
+    assert info.complete
+    assert info.size == (SHAPE.size, SHAPE.size)
+    assert len(info.classes) == 30
+    assert load(folder).info.corruption == "snow"
+    assert not load(folder, stop=3).info.complete
+    assert load(folder, "rain_s3").info.fingerprint == info.fingerprint
+    assert load(folder, "snow").info.fingerprint != info.fingerprint
+
+
+def test_a_reader_that_is_left_early_leaves_no_thread(folder):
+    before = threading.active_count()
+    frames = iter(load(folder, "snow", threads=4))
+    next(frames)
+    assert threading.active_count() > before
+    frames.close()
+    gc.collect()
+    assert threading.active_count() == before
+
+
+def test_two_at_once_do_not_disturb_each_other(folder):
+    reader = load(folder, "snow")
+    one, other = iter(reader), reader.frames(range(ROWS - 1, -1, -1))
+    for position in range(ROWS):
+        check(next(one), expected("snow", position))
+        check(next(other), expected("snow", ROWS - 1 - position))
+
+
+# Damage: each is found, and named.
+
+SHARD = "data/snow/val-00001-of-00002.parquet"
+# The second shard's row groups: videos 2 and 3, cut after three frames.
+GROUPS = [[(v, f) for f in cut] for v in (2, 3) for cut in (range(3), range(3, 5))]
+
+
+def replace(folder, groups, config="snow", shape=SHAPE, name=SHARD):
+    """Write another shard in a shard's place, and let the manifest agree with its size."""
+    rows = sum(len(group) for group in groups)
+    write_shard(folder / name, config, groups, shape)
+    change = record(folder / name, rows)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["shards"][name]["bytes"] = change["bytes"]
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+
+
+def refused(folder, words, **options):
+    """Reading the folder must end in one sentence with these words."""
+    with pytest.raises(InputError) as mistake:
+        list(load(folder, "snow", **options))
+    for word in words:
+        assert word in str(mistake.value)
+    assert "\n" not in str(mistake.value)
+
+
+def test_a_flipped_bit_is_found(copy):
+    path = copy / SHARD
+    data = bytearray(path.read_bytes())
+    image = row("snow", 2, 1, SHAPE)["image"]["bytes"]
+    at = data.find(image)
+    assert at > 0
+    data[at + len(image) // 2] ^= 4
+    path.write_bytes(data)
+    refused(copy, [SHARD, "val_002", "frame 1 "])
+
+
+def test_another_picture_in_a_frame_s_place_is_found(copy):
+    # The rows are right and the picture is whole, but it is another video's.
+    right, wrong = row("snow", 2, 1, SHAPE)["image"]["bytes"], row("snow", 2, 2, SHAPE)["image"]
+    data = (copy / SHARD).read_bytes()
+    assert len(right) == len(wrong["bytes"])
+    (copy / SHARD).write_bytes(data.replace(right, wrong["bytes"]))
+    refused(copy, [SHARD, "frame 1 of video val_002", "sha256 differs"])
+
+
+def test_swapped_rows_are_found(copy):
+    swapped = [[GROUPS[0][1], GROUPS[0][0], GROUPS[0][2]], *GROUPS[1:]]
+    replace(copy, swapped)
+    refused(copy, [SHARD, "frame 0 of video val_002"])
+
+
+def test_a_shard_of_another_config_is_found(copy):
+    replace(copy, GROUPS, config="clean")
+    refused(copy, [SHARD, "corruption is clean, not snow"])
+
+
+def test_a_shard_of_another_place_is_found(copy):
+    (copy / SHARD).write_bytes((copy / SHARD.replace("00001-of", "00000-of")).read_bytes())
+    with pytest.raises(InputError, match=r"val-00001-of-00002"):
+        list(load(copy, "snow"))
+
+
+def test_changed_labels_are_found(copy):
+    table = pq.read_table(copy / SHARD)
+    labels = table.column("label").to_pylist()
+    labels[0] = 7
+    changed = table.set_column(table.schema.get_field_index("label"), "label", [labels])
+    pq.write_table(changed.cast(table.schema), copy / SHARD, row_group_size=3)
+    manifest = json.loads((copy / "manifest.json").read_text())
+    manifest["shards"][SHARD]["bytes"] = (copy / SHARD).stat().st_size
+    (copy / "manifest.json").write_text(json.dumps(manifest))
+    refused(copy, [SHARD, "its label is 7"])
+
+
+@pytest.mark.parametrize("keep", [0, 4, 100, 1000])
+def test_a_truncated_shard_is_found_at_once(copy, keep):
+    (copy / SHARD).write_bytes((copy / SHARD).read_bytes()[:keep])
+    with pytest.raises(InputError, match=SHARD):
+        load(copy, "snow")
+
+
+def test_garbage_of_the_right_size_is_found_at_once(copy):
+    size = (copy / SHARD).stat().st_size
+    (copy / SHARD).write_bytes(np.random.default_rng(0).bytes(size))
+    with pytest.raises(InputError, match=SHARD):
+        load(copy, "snow")
+
+
+def test_a_missing_shard_is_found_at_once(copy):
+    (copy / SHARD).unlink()
+    with pytest.raises(InputError, match=SHARD):
+        load(copy, "snow")
+    # But one video of another shard needs only that one.
+    assert len(list(load(copy, "snow", video="val_000"))) == SHAPE.frames
+
+
+def test_a_shard_with_other_columns_is_found_at_once(copy):
+    table = pq.read_table(copy / SHARD).drop_columns(["objects"])
+    pq.write_table(table, copy / SHARD)
+    manifest = json.loads((copy / "manifest.json").read_text())
+    manifest["shards"][SHARD]["bytes"] = (copy / SHARD).stat().st_size
+    (copy / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(InputError, match="column 'objects'"):
+        load(copy, "snow")
+
+
+def test_changed_annotations_are_found_at_once(copy):
+    name = "data/annotations/val-00000-of-00002.parquet"
+    data = bytearray((copy / name).read_bytes())
+    at = data.find(digest("snow", 0, 0, SHAPE)[:16].encode())
+    data[max(at, 40)] ^= 1
+    (copy / name).write_bytes(data)
+    with pytest.raises(InputError, match=name):
+        load(copy, "snow")
+
+
+@given(st.data())
+@settings(deadline=None, max_examples=40)
+def test_a_flipped_bit_anywhere_changes_no_frame_unnoticed(folder, tmp_path_factory, data):
+    damaged = shutil.copytree(folder, tmp_path_factory.mktemp("flipped") / "copy")
+    content = bytearray((damaged / SHARD).read_bytes())
+    at = data.draw(st.integers(0, len(content) - 1))
+    content[at] ^= 1 << data.draw(st.integers(0, 7))
+    (damaged / SHARD).write_bytes(content)
+    try:
+        found = list(load(damaged, "snow", start=10))
+    except InputError:
+        return
+    for position, frame in enumerate(found, 10):
+        assert np.array_equal(frame.image, expected("snow", position).image)
+        assert frame.label == expected("snow", position).label
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"config": "snwo"}, "did you mean 'snow'"),
+        ({"config": "annotations"}, "unknown config"),
+        ({"video": "val_009"}, "unknown video 'val_009'"),
+        ({"start": 21}, "not inside the 20 frames"),
+        ({"start": -1}, "not inside"),
+        ({"stop": 21}, "not inside"),
+        ({"start": 5, "stop": 4}, "not inside"),
+        ({"threads": 0}, "threads"),
+    ],
+)
+def test_a_wrong_question_is_one_sentence(folder, options, words):
+    config = options.pop("config", "snow")
+    with pytest.raises(InputError, match=words):
+        load(folder, config, **options)
+
+
+def test_a_wrong_place_is_one_sentence(tmp_path, folder):
+    for place in (tmp_path / "nothing", "no-slash", "../up/and/away", "a b/c"):
+        with pytest.raises(InputError, match="no folder"):
+            load(place)
+    with pytest.raises(InputError, match=r"no manifest\.json"):
+        load(tmp_path)
+    with pytest.raises(InputError, match="is a file"):
+        load(folder / "manifest.json")
