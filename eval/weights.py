@@ -140,9 +140,10 @@ def _torchvision(name: str, weights: str | None) -> LoadedModel:
     known = models.list_models(module=models)
     if name not in known:
         near = difflib.get_close_matches(name, (SAMPLE, *known), n=1, cutoff=0.5)
+        hint = f" did you mean {near[0]}?" if near else ""
         raise InputError(
-            f"unknown model '{name}':{f' did you mean {near[0]}?' if near else ''} Give {SAMPLE}, a "
-            "name from torchvision.models.list_models(), or path/file.py:function."
+            f"unknown model '{name}':{hint} Give {SAMPLE}, a name from "
+            "torchvision.models.list_models(), or path/file.py:function."
         )
     entries = models.get_model_weights(name)
     if weights is not None and Path(weights).suffix:

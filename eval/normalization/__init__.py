@@ -23,10 +23,10 @@ def with_normalization(
     """
     from vidc.eval.normalization.alpha_bn import AlphaBN
     from vidc.eval.normalization.swap import swapped_copy
-    from vidc.eval.normalization.tbn import TestBN
+    from vidc.eval.normalization.tbn import TBN
     from vidc.eval.normalization.unmix_tns import UnMixTNS
 
-    layers = {"bn": None, "tbn": TestBN, "alpha_bn": AlphaBN, "unmix_tns": UnMixTNS}
+    layers = {"bn": None, "tbn": TBN, "alpha_bn": AlphaBN, "unmix_tns": UnMixTNS}
     if name not in layers:
         raise unknown("normalization", name, layers)
     return swapped_copy(classifier, layers[name], settings, seed)

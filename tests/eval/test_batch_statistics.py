@@ -10,7 +10,7 @@ from torch import nn
 from tests.eval.networks_to_adapt import images, settings, source_layer
 from tests.reference import normalization_loops as loops
 from vidc.eval.normalization.alpha_bn import AlphaBN
-from vidc.eval.normalization.tbn import TestBN as TBN
+from vidc.eval.normalization.tbn import TBN
 
 NO_NOISE = torch.Generator()
 

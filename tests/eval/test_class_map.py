@@ -70,7 +70,7 @@ def test_imagenet_maps_only_the_prediction(case, seed):
 
 
 def test_the_three_maps_differ_by_hand():
-    """Two weak outputs of a class outweigh one stronger of another; an unmapped one is strongest."""
+    """Two weak outputs of a class outweigh a stronger one; one outside the map is strongest."""
     rows = torch.log(torch.tensor([[0.2, 0.2, 0.25, 0.35]]))
     members = ((0, 1), (2,))
     predicted = {

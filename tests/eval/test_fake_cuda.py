@@ -104,9 +104,9 @@ def test_a_host_sync_would_be_caught():
     """The two devices do raise: else the tests above could not fail."""
     with FakeTensorMode(), pytest.raises(Exception, match="_local_scalar_dense"):
         torch.ones(2, device="cuda").sum().item()
-    with FakeTensorMode(), pytest.raises(Exception, match="(?i)device"):
+    with FakeTensorMode(), pytest.raises(Exception, match=r"(?i)device"):
         torch.ones(2, device="cuda") + torch.ones(2, device="cpu")
-    with pytest.raises(Exception, match="(?i)meta"):
+    with pytest.raises(Exception, match=r"(?i)meta"):
         bool(torch.ones((), device="meta") > 0)
 
 

@@ -15,7 +15,7 @@ from vidc.errors import InputError
 from vidc.eval.normalization import NORMALIZATIONS, with_normalization
 from vidc.eval.normalization.layer import NormalizationLayer
 from vidc.eval.normalization.swap import swapped_copy
-from vidc.eval.normalization.tbn import TestBN as TBN
+from vidc.eval.normalization.tbn import TBN
 from vidc.eval.normalization.unmix_tns import UnMixTNS
 
 FEW = "unmix_tns.components=4"

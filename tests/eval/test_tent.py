@@ -72,7 +72,7 @@ def test_equals_finite_differences_and_sgd_written_out(nesterov, weight_decay):
         # The prediction is that of the parameters before the step.
         expected = [softmax(row) for row in logits(values)]
         np.testing.assert_allclose(tent.step(x).numpy(), expected, rtol=1e-9)
-        gradient = slopes(lambda values: mean_entropy(logits(values)), values)  # noqa: B023
+        gradient = slopes(lambda values: mean_entropy(logits(values)), values)
         values = descent.step(values, gradient)
         layer = tent.classifier.backbone[0]
         found = [*layer.weight.tolist(), *layer.bias.tolist()]

@@ -146,7 +146,7 @@ def test_settings_zero_takes_the_layers_own_eps():
 
 @pytest.mark.usefixtures("reductions")
 def test_float32_keeps_its_digits_at_large_means():
-    """Means of a thousand standard deviations: squares alone would leave nothing of the variance."""
+    """Means of a thousand standard deviations: raw squares would lose the variance."""
     source = source_layer(5, offset=1000.0)
     single, double = make_layer(source=source), make_layer(source=source).double()
     x = images(4, 5, seed=2) + 1000
