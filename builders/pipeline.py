@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-
-import numpy as np
+from dataclasses import dataclass, field
 
 from vidc import images
+from vidc.builders.crop import Crop
 from vidc.builders.source import Source, SourceFrame, SourceVideo, read_bytes
 from vidc.corruptions import TEMPORAL, Key, corrupt, names
 from vidc.errors import InputError, unknown
@@ -72,68 +70,6 @@ class Stored:
 
     data: bytes
     sha256: str
-
-
-@dataclass(frozen=True, slots=True)
-class Crop:
-    """How a frame becomes the stored one: resized, then cut out. All are (height, width).
-
-    >>> Crop.of((720, 1280), 224)
-    Crop(source=(720, 1280), resized=(256, 455), corner=(16, 116), stored=(224, 224))
-    """
-
-    source: tuple[int, int]
-    resized: tuple[int, int]
-    corner: tuple[int, int]
-    stored: tuple[int, int]
-
-    @classmethod
-    def of(cls, source: tuple[int, int], size: int | None) -> Crop:
-        """The geometry of torchvision's Resize(256) and CenterCrop(224), for any crop size."""
-        if size is None:
-            return cls(source, source, (0, 0), source)
-        shorter, least = round(size * 256 / 224), min(source)
-        down, across = (shorter if n == least else int(shorter * n / least) for n in source)
-        corner = (round((down - size) / 2), round((across - size) / 2))
-        return cls(source, (down, across), corner, (size, size))
-
-    def pixels(self, frame: Pixels) -> Pixels:
-        """The stored pixels of a frame: at most one grey level from torchvision's."""
-        if self.source == self.resized == self.stored:
-            return frame
-        from PIL import Image
-
-        # Pillow's resize of a part computes the crop alone, not the whole resized frame.
-        (top, bottom), (left, right) = self._part(0), self._part(1)
-        image = Image.fromarray(frame).resize(
-            self.stored[::-1], Image.Resampling.BILINEAR, box=(left, top, right, bottom)
-        )
-        return np.array(image)
-
-    def _part(self, axis: int) -> tuple[float, float]:
-        """Where on the source the crop begins and ends."""
-        scale = self.source[axis] / self.resized[axis]
-        begin = self.corner[axis]
-        return begin * scale, min((begin + self.stored[axis]) * scale, self.source[axis])
-
-    def boxes(self, boxes: Sequence[Box]) -> tuple[Box, ...]:
-        """The boxes moved into the crop and clipped to it; those wholly outside are dropped."""
-        moved = (replace(box, bbox=self._box(box.bbox)) for box in boxes)
-        return tuple(box for box in moved if box.bbox[2] > 0 and box.bbox[3] > 0)
-
-    def _box(self, bbox: tuple[float, float, float, float]) -> tuple[float, float, float, float]:
-        x, y, width, height = bbox
-        top, bottom = self._clipped(0, y, height)
-        left, right = self._clipped(1, x, width)
-        # They are stored as float32: rounding here keeps memory and file the same.
-        x, y, width, height = np.array([left, top, right - left, bottom - top], np.float32).tolist()
-        return x, y, width, height
-
-    def _clipped(self, axis: int, begin: float, length: float) -> tuple[float, float]:
-        scale, limit = self.resized[axis] / self.source[axis], float(self.stored[axis])
-        first, last = begin * scale, (begin + length) * scale
-        corner = self.corner[axis]
-        return min(max(first - corner, 0.0), limit), min(max(last - corner, 0.0), limit)
 
 
 def selected(video: SourceVideo, recipe: Recipe) -> range:

@@ -14,7 +14,8 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from vidc import images
-from vidc.builders.pipeline import Crop, Labels, Recipe, corrupted, labels_in, prepare, selected
+from vidc.builders.crop import Crop
+from vidc.builders.pipeline import Labels, Recipe, corrupted, labels_in, prepare, selected
 from vidc.builders.source import Source, SourceFrame, SourceVideo
 from vidc.corruptions import RECIPE_VERSION
 from vidc.errors import InputError
