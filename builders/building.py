@@ -118,10 +118,7 @@ class _Build:
         return not all(present(self._out, path, manifest.shards[path]) for path in paths)
 
     def _finished(self, task: Task) -> Finished | None:
-        finished = self._work.finished(self._key(task))
-        if finished and finished.skipped and not self._plan.settings.skip_broken:
-            return None  # built again, to be told what is broken there
-        return finished
+        return self._work.finished(self._key(task), self._plan.settings.skip_broken)
 
     def _key(self, task: Task) -> str:
         return self._plan.task_key(task, self._versions)
@@ -155,7 +152,7 @@ class _Build:
         if manifest:
             self._check_repaired(built, manifest)
         else:
-            finished = [self._work.finished(self._key(task)) for task in self._plan.tasks]
+            finished = [self._finished(task) for task in self._plan.tasks]
             results = [result for result in finished if result]
             if len(results) < len(finished):
                 self._say_unfinished(len(results))
@@ -182,7 +179,7 @@ class _Build:
     def _check_repaired(self, built: Sequence[Task], manifest: Manifest) -> None:
         """What was built again in a finished dataset is what it had been."""
         for task in built:
-            finished = self._work.finished(self._key(task))
+            finished = self._finished(task)
             for path, shard in finished.shards.items() if finished else ():
                 if manifest.shards[path] != shard:
                     raise InputError(

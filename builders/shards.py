@@ -47,7 +47,7 @@ def build_shard(job: Job, advance: Advance) -> None:
     with explained(job.out):
         try:
             with work.task(job.task.index) as folder:
-                if work.finished(job.key) is None:
+                if work.finished(job.key, job.settings.skip_broken) is None:
                     work.mark(job.key, _Shard(job, advance).build(folder))
         except FileNotFoundError:
             # Somebody else has finished the whole dataset while this one waited for the task.

@@ -135,10 +135,14 @@ class WorkFolder:
         text = json.dumps(asdict(finished), indent=1, sort_keys=True)
         write_whole(self._marker(key), text.encode())
 
-    def finished(self, key: str) -> Finished | None:
-        """What a task's marker tells; None where it has none or its files are not as it says."""
+    def finished(self, key: str, skip_broken: bool) -> Finished | None:
+        """What a task's marker tells; None where it has none or its files are not as it says.
+
+        What was finished by leaving out broken files counts only for who asks for that: others
+        are to be told what is broken.
+        """
         content = _read_json(self._marker(key))
-        if content is None:
+        if content is None or (content["skipped"] and not skip_broken):
             return None
         shards = {path: Shard(**entry) for path, entry in content["shards"].items()}
         if not all(present(self.out, path, shard) for path, shard in shards.items()):

@@ -1,0 +1,102 @@
+"""Broken files in the clean videos: an error that names them, or left out and recorded."""
+
+import json
+import shutil
+
+import pytest
+
+from tests.builders import builds, trees
+from vidc.builders.building import build
+from vidc.errors import InputError
+
+VIDEOS = {"a": 4, "b": 4, "c": 4}
+
+
+@pytest.fixture
+def root(tmp_path):
+    return trees.write_imagenet_vid(tmp_path / "clean", VIDEOS)
+
+
+@pytest.fixture(autouse=True)
+def _quick_card(monkeypatch):
+    monkeypatch.setattr("vidc.builders.card.write", lambda folder: None)
+
+
+def frame(root, video, number):
+    return root / "Data/VID/val" / video / f"{number:06d}.JPEG"
+
+
+@pytest.mark.parametrize("damage", [b"", b"not a picture", None])
+def test_a_broken_frame_stops_the_build_by_name(damage, root, tmp_path):
+    file = frame(root, "b", 2)
+    file.write_bytes(file.read_bytes()[:300] if damage is None else damage)
+    with pytest.raises(InputError, match=r"val/b/000002\.JPEG"):
+        build(builds.request(root, tmp_path / "out"))
+    assert not (tmp_path / "out" / "manifest.json").exists()
+
+
+def test_skipped_files_are_recorded_and_left_out(root, tmp_path):
+    frame(root, "b", 2).write_bytes(b"")
+    xml = root / "Annotations/VID/val/c/000001.xml"
+    xml.write_text("<annotation><object>")
+    manifest = build(builds.request(root, tmp_path / "out", skip_broken=True))
+    assert manifest.frames == 10
+    assert not manifest.complete
+    assert manifest.skipped[0].file == "Data/VID/val/b/000002.JPEG"
+    assert "Annotations/VID/val/c/000001.xml" in manifest.skipped[1].why
+    text = (tmp_path / "out" / "manifest.json").read_text()
+    assert str(tmp_path) not in text
+    assert json.loads(text)["build"]["skip_broken"] is True
+
+
+def test_skip_broken_may_be_added_later_and_keeps_what_is_finished(root, tmp_path):
+    frame(root, "b", 2).write_bytes(b"")
+    out, straight = tmp_path / "out", tmp_path / "straight"
+    with pytest.raises(InputError):
+        build(builds.request(root, out))
+    kept = out / "data/clean/val-00000-of-00003.parquet"
+    before = kept.stat().st_mtime_ns
+    build(builds.request(root, out, skip_broken=True))
+    assert kept.stat().st_mtime_ns == before
+    build(builds.request(root, straight, skip_broken=True))
+    assert builds.contents(out) == builds.contents(straight)
+
+
+def test_without_skip_broken_what_was_skipped_is_told(root, tmp_path):
+    frame(root, "b", 2).write_bytes(b"")
+    out = tmp_path / "out"
+    assert build(builds.request(root, out, skip_broken=True, share=(1, 2))) is None
+    with pytest.raises(InputError, match=r"val/b/000002\.JPEG"):
+        build(builds.request(root, out))
+    build(builds.request(root, out, skip_broken=True))
+    with pytest.raises(InputError, match="was built with --skip-broken"):
+        build(builds.request(root, out))
+
+
+def test_a_broken_annotation_of_a_whole_sequence(tmp_path):
+    root = trees.write_lasot(tmp_path / "clean", {"airplane-1": 3, "airplane-9": 3})
+    (root / "airplane/airplane-9/groundtruth.txt").write_text("one,two\n")
+    choices = {"source": "lasot", "allow_missing": True}
+    with pytest.raises(InputError, match=r"airplane-9/groundtruth\.txt"):
+        build(builds.request(root, tmp_path / "out", **choices))
+    manifest = build(builds.request(root, tmp_path / "out", skip_broken=True, **choices))
+    assert (manifest.videos, manifest.frames) == (1, 3)
+    assert [entry.file for entry in manifest.skipped] == ["airplane/airplane-9/img"]
+    assert len(manifest.missing) == 278
+
+
+def test_frames_that_vanish_after_the_plan(root, tmp_path, monkeypatch):
+    request = builds.request(root, tmp_path / "out")
+    from vidc.builders import building
+
+    plan = building.make_plan
+
+    def plan_then_lose(source, settings):
+        made = plan(source, settings)
+        shutil.rmtree(root / "Data/VID/val/b")
+        (root / "Data/VID/val/b").mkdir()
+        return made
+
+    monkeypatch.setattr("vidc.builders.building.make_plan", plan_then_lose)
+    with pytest.raises(InputError, match="has 0 frames and had 4 when the build was planned"):
+        build(request)

@@ -1,0 +1,243 @@
+"""A build as a whole: the same bytes whoever builds, continued where it stopped or refused."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from tests.builders import builds, trees
+from vidc.builders.building import build
+from vidc.builders.workfolder import WorkFolder
+from vidc.engines import Engine
+from vidc.errors import InputError
+
+VIDEOS = {f"video_{number}": 3 + number % 3 for number in range(9)}
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    return trees.write_imagenet_vid(tmp_path_factory.mktemp("clean"), VIDEOS)
+
+
+@pytest.fixture(autouse=True)
+def _quick_card(monkeypatch):
+    """The card is looked at elsewhere, and takes longer than these builds."""
+    monkeypatch.setattr("vidc.builders.card.write", _write_card)
+
+
+def _write_card(folder):
+    (folder / "README.md").write_text("card\n")
+
+
+@pytest.fixture(scope="module")
+def wanted(root, tmp_path_factory):
+    """Every file of an undisturbed build in one process."""
+    out = tmp_path_factory.mktemp("wanted") / "out"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("vidc.builders.card.write", _write_card)
+        build(builds.request(root, out))
+    return builds.contents(out)
+
+
+@pytest.mark.parametrize("workers", [1, 2, 7])
+def test_any_number_of_workers_gives_the_same_bytes(workers, root, wanted, tmp_path):
+    out = tmp_path / "deep" / "out"
+    build(builds.request(root, out, engine=Engine(workers=workers)))
+    assert builds.contents(out) == wanted
+    assert not (out / ".vidc").exists()
+
+
+def test_a_finished_build_is_left_alone(root, wanted, tmp_path, capsys):
+    out = tmp_path / "out"
+    first = build(builds.request(root, out))
+    before = {path: path.stat().st_mtime_ns for path in out.rglob("*")}
+    capsys.readouterr()
+    assert build(builds.request(root, out)) == first
+    assert "is finished: 9 videos, 36 frames" in capsys.readouterr().out
+    assert {path: path.stat().st_mtime_ns for path in out.rglob("*")} == before
+
+
+def test_a_moved_folder_and_moved_videos_change_nothing(root, wanted, tmp_path):
+    out, moved = tmp_path / "out", tmp_path / "elsewhere" / "moved"
+    build(builds.request(root, out, share=(0, 2)))
+    moved.parent.mkdir()
+    out.rename(moved)
+    clean = shutil.copytree(root, tmp_path / "clean copy")
+    build(builds.request(clean, moved))
+    assert builds.contents(moved) == wanted
+
+
+def test_shares_make_the_whole_in_any_order(root, wanted, tmp_path, capsys):
+    out = tmp_path / "out"
+    assert build(builds.request(root, out, share=(2, 3))) is None
+    assert "shards are finished" in capsys.readouterr().out
+    assert build(builds.request(root, out, share=(0, 3))) is None
+    assert build(builds.request(root, out, share=(1, 3))) is not None
+    assert builds.contents(out) == wanted
+    assert build(builds.request(root, out, share=(0, 3))) is not None
+
+
+@pytest.mark.slow
+def test_shares_run_side_by_side(root, tmp_path):
+    def command(out, *more):
+        words = ["imagenet-vid", "--root", str(root), "--out", str(tmp_path / out), "--size", "32"]
+        return [sys.executable, "-m", "vidc.build", *words, *more]
+
+    jobs = [
+        subprocess.Popen(command("out", "--shards", f"{i}/3", "--engine", "serial"))
+        for i in (0, 1, 2, 1)
+    ]
+    assert [job.wait() for job in jobs] == [0, 0, 0, 0]
+    assert not (tmp_path / "out" / ".vidc").exists()
+    subprocess.run(command("alone"), check=True)
+    assert builds.contents(tmp_path / "out") == builds.contents(tmp_path / "alone")
+
+
+DIFFERENT = [
+    ({"seed": 1}, "seed is 0 there and 1 here"),
+    ({"size": 48}, "size is 32 there and 48 here"),
+    ({"stride": 2}, "stride is 1 there and 2 here"),
+    ({"limit_videos": 3}, "limit-videos is not given there and 3 here"),
+    ({"name": "other"}, "name is imagenet-vid-c there and other here"),
+    (
+        {"corruptions": (("clean", 0), ("rain", 5))},
+        "corruptions is clean gaussian_noise snow_s3 there and clean rain here",
+    ),
+]
+
+
+@pytest.mark.parametrize(("change", "told"), DIFFERENT)
+@pytest.mark.parametrize("finished", [True, False])
+def test_other_settings_are_refused_by_name(change, told, finished, root, tmp_path):
+    out = tmp_path / "out"
+    build(builds.request(root, out, share=(0, 1) if finished else (0, 2)))
+    before = builds.contents(out)
+    with pytest.raises(InputError, match=told):
+        build(builds.request(root, out, **change))
+    assert builds.contents(out) == before
+
+
+@pytest.mark.parametrize("finished", [True, False])
+def test_other_videos_are_refused(finished, root, tmp_path):
+    out = tmp_path / "out"
+    build(builds.request(root, out, share=(0, 1) if finished else (0, 2)))
+    changed = shutil.copytree(root, tmp_path / "changed")
+    (changed / "Data/VID/val/video_4/000000.JPEG").unlink()
+    with pytest.raises(InputError, match="--root held other videos or frames"):
+        build(builds.request(changed, out))
+
+
+def test_other_versions_are_refused_only_before_the_end(root, tmp_path, monkeypatch):
+    out, done = tmp_path / "out", tmp_path / "done"
+    build(builds.request(root, out, share=(0, 2)))
+    build(builds.request(root, done))
+    monkeypatch.setattr("pyarrow.__version__", "999")
+    with pytest.raises(InputError, match=r"pyarrow is .* there and 999 here"):
+        build(builds.request(root, out))
+    assert build(builds.request(root, done)) is not None
+
+
+def test_a_folder_of_somebodys_own_is_not_touched(root, tmp_path):
+    (tmp_path / "thesis.tex").write_text("all my work")
+    with pytest.raises(InputError, match=r"is not empty \(it holds thesis.tex\)"):
+        build(builds.request(root, tmp_path))
+    assert list(tmp_path.iterdir()) == [tmp_path / "thesis.tex"]
+
+
+def test_two_builds_in_one_folder(root, tmp_path):
+    out = tmp_path / "out"
+    with WorkFolder(out).building(alone=True):
+        for share in ((0, 1), (0, 2)):
+            with pytest.raises(InputError, match=f"a build is running in .*process {os.getpid()}"):
+                build(builds.request(root, out, share=share))
+    with WorkFolder(out).building(alone=False):
+        with pytest.raises(InputError, match="a build is running in"):
+            build(builds.request(root, out))
+        build(builds.request(root, out, share=(0, 2)))
+    assert build(builds.request(root, out)) is not None
+
+
+def test_too_little_room_is_told_before_anything_is_written(root, tmp_path, monkeypatch):
+    usage = shutil.disk_usage(tmp_path)._replace(free=1000)
+    monkeypatch.setattr("shutil.disk_usage", lambda path: usage)
+    with pytest.raises(InputError, match=r"needs about .* and its disk has 1.0 kB free"):
+        build(builds.request(root, tmp_path / "out"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_dry_run_writes_nothing(root, tmp_path, capsys):
+    assert build(builds.request(root, tmp_path / "out", dry_run=True)) is None
+    assert "plan: 36 frames each, 9 shards each" in capsys.readouterr().out
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_lost_shard_is_made_again(root, wanted, tmp_path):
+    out = tmp_path / "out"
+    build(builds.request(root, out))
+    (out / "data/snow_s3/val-00003-of-00009.parquet").unlink()
+    (out / "data/clean/val-00005-of-00009.parquet").write_bytes(b"short")
+    untouched = out / "data/clean/val-00000-of-00009.parquet"
+    before = untouched.stat().st_mtime_ns
+    assert build(builds.request(root, out)) is not None
+    assert builds.contents(out) == wanted
+    assert untouched.stat().st_mtime_ns == before
+
+
+def test_a_lost_shard_that_comes_out_different_is_refused(root, tmp_path):
+    out = tmp_path / "out"
+    build(builds.request(root, out))
+    (out / "data/clean/val-00003-of-00009.parquet").unlink()
+    changed = shutil.copytree(root, tmp_path / "changed")
+    frame = changed / "Data/VID/val/video_3/000000.JPEG"
+    frame.write_bytes(trees.jpeg(trees.picture(90, 160, "another")))
+    with pytest.raises(InputError, match=r"is not what manifest\.json says"):
+        build(builds.request(changed, out))
+
+
+def test_the_output_folder_disappears(root, tmp_path):
+    out = tmp_path / "out"
+    moved = tmp_path / "moved"
+
+    def advance_and_move(total):
+        if total == 5:
+            out.rename(moved)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("vidc.builders.building.tqdm", _bar_that_calls(advance_and_move))
+        with pytest.raises(InputError, match="was moved or deleted meanwhile"):
+            build(builds.request(root, out))
+    if out.exists():
+        shutil.rmtree(out)
+    moved.rename(out)
+    assert build(builds.request(root, out)) is not None
+
+
+def _bar_that_calls(function):
+    """A stand-in for tqdm that tells how far the build is."""
+
+    class Bar:
+        def __init__(self, **options):
+            self.n = options["initial"]
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *error):
+            return None
+
+        def update(self, units):
+            self.n += units
+            function(self.n)
+
+    return Bar
+
+
+@pytest.mark.parametrize("wrong", ["file", "parent"])
+def test_an_output_that_is_a_file(wrong, root, tmp_path):
+    (tmp_path / "out").write_text("a file")
+    out = tmp_path / "out" if wrong == "file" else tmp_path / "out" / "inner"
+    with pytest.raises(InputError, match="is not a folder"):
+        build(builds.request(root, out))
+    assert (tmp_path / "out").read_text() == "a file"
