@@ -61,7 +61,7 @@ def _height(cell: Cell) -> int:
     words = TEXT_HEIGHT if cell.words else 0
     if cell.picture is None:
         return words
-    return cell.picture.shape[0] + (words and words + GAP)
+    return int(cell.picture.shape[0]) + (words + GAP if words else 0)
 
 
 def _width(cell: Cell) -> int:

@@ -62,11 +62,11 @@ class Fall:
     tilt: float
     speed: float
 
-    def sideways(self, height: int) -> NDArray[np.intp]:
-        """How far right of its leftmost place a falling drop is, at each row of the frame."""
+    def sideways(self, height: int) -> NDArray[np.int64]:
+        """How many subpixels right of its leftmost place a falling drop is, at each row."""
         slope = round(FIXED * math.tan(math.radians(self.tilt)))
-        shifts = (np.arange(height) * slope + FIXED // 2) // FIXED
-        return np.asarray(shifts - shifts.min(), np.intp)
+        shifts = np.arange(height, dtype=np.int64) * (slope * SUBPIXEL) // FIXED
+        return np.asarray(shifts - shifts.min(), np.int64)
 
     def step(self, length: int) -> int:
         """The subpixels that a drop falls from one frame to the next."""
@@ -116,7 +116,7 @@ class Window:
     height: int
     width: int
     severity: int
-    sideways: NDArray[np.intp]
+    sideways: NDArray[np.int64]
     rows: Axis
     columns: Axis
     first: int
@@ -128,7 +128,8 @@ class Window:
         grown = max(1.0, height / 224)
         above = streak_length(height, severity) - 1
         first, rows = lattice.moving_axis(-above, height, moved, ZOOM[0] * grown)
-        _, columns = lattice.moving_axis(0, width + int(sideways.max()), 0, ZOOM[1] * grown)
+        spread = int(sideways.max()) // SUBPIXEL + 1
+        _, columns = lattice.moving_axis(0, width + spread, 0, ZOOM[1] * grown)
         return cls(height, width, severity, sideways, rows, columns, first)
 
     @property
@@ -162,14 +163,20 @@ class Window:
         return self._slant(straight)
 
     def _slant(self, straight: Layer) -> Layer:
-        slanted = np.empty((self.height, self.width), np.uint8)
-        spread = int(self.sideways.max())
+        """Each row read as far aside as its drops have been carried, between two pixels."""
+        whole, part = np.divmod(self.sideways, SUBPIXEL)
+        farthest = straight.shape[1] - self.width - 1
+        pairs = np.empty((self.height, self.width + 1), np.uint8)
         # Neighbouring rows with the same shift are copied together.
-        edges = [0, *(np.flatnonzero(np.diff(self.sideways)) + 1).tolist(), self.height]
+        edges = [0, *(np.flatnonzero(np.diff(whole)) + 1).tolist(), self.height]
         for top, bottom in itertools.pairwise(edges):
-            start = spread - int(self.sideways[top])
-            slanted[top:bottom] = straight[top:bottom, start : start + self.width]
-        return slanted
+            start = farthest - int(whole[top])
+            pairs[top:bottom] = straight[top:bottom, start : start + self.width + 1]
+        left = part.astype(np.uint16)[:, None]
+        mixed = pairs[:, :-1] * left
+        mixed += pairs[:, 1:] * (SUBPIXEL - left)
+        mixed += SUBPIXEL // 2
+        return (mixed // SUBPIXEL).astype(np.uint8)
 
 
 @functools.cache
