@@ -16,7 +16,7 @@ ENGINES = ("serial", "ray")
 
 EXAMPLES = f"""\
 examples:
-  {PROGRAM}                                  the sample's table: needs 'python -m vidc.build'
+  {PROGRAM}                                  the sample's table (python -m vidc.build first)
   {PROGRAM} imagenet-vid-c lasot-c           the paper's table, from two built folders
   {PROGRAM} ORG/imagenet-vid-c --corruptions snow --columns source unmix_tns --seeds 3
   {PROGRAM} --source imagenet-vid --root ILSVRC2015     straight from clean videos

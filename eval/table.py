@@ -89,7 +89,8 @@ def _section(
     ids: Sequence[str],
     results: Mapping[str, Any],
 ) -> Section:
-    paper = _paper_rows(name, ids) if results["order"] == IN_ORDER else {}
+    comparable = results["order"] == IN_ORDER and dataset["complete"]
+    paper = _paper_rows(name, ids) if comparable else {}
     keys = sorted({(cell["corruption"], cell["severity"]) for cell in cells}, key=row_order)
     by_key = {key: [c for c in cells if (c["corruption"], c["severity"]) == key] for key in keys}
     rows: list[Row] = []
@@ -99,8 +100,8 @@ def _section(
     corrupted = [of_row for (corruption, _), of_row in by_key.items() if corruption != CLEAN]
     if len(corrupted) > 1:
         mean = Row(MEAN, None, "ours", tuple(_mean_value(corrupted, column) for column in ids))
-        comparable = sorted(c for c, _ in keys if c != CLEAN) == sorted(PAPER_ROWS)
-        rows += [mean, *_beside(mean, paper if comparable else {})]
+        same_rows = sorted(c for c, _ in keys if c != CLEAN) == sorted(PAPER_ROWS)
+        rows += [mean, *_beside(mean, paper if same_rows else {})]
     return Section(name, tuple(rows), _notes(dataset, bool(paper)))
 
 
@@ -179,5 +180,5 @@ def _notes(dataset: Mapping[str, Any], has_paper: bool) -> tuple[str, ...]:
     if has_paper:
         notes.append("The paper does not say its severity, its rain or its frame size.")
     if not dataset["complete"]:
-        notes.append("Not every frame of the split: not comparable with a complete run.")
+        notes.append("Not every frame of the split: not comparable with complete runs.")
     return tuple(notes)

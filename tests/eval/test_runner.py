@@ -1,4 +1,4 @@
-"""A cell: all columns in one pass, equal to each alone and to a plain loop, through interruptions."""
+"""A cell: all columns in one pass, equal to each alone and to a plain loop, and through stops."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def test_a_source_out_of_order_is_refused_and_both_frames_are_named():
     source = memory_source(videos=1, frames=5)
     stream = stream_of(source)
     source.all[1], source.all[2] = source.all[2], source.all[1]
-    with pytest.raises(InputError, match="frame 2 of video v00 .* where frame 1 of video v00"):
+    with pytest.raises(InputError, match=r"frame 2 of video v00 .* where frame 1 of video v00"):
         list(stream.batches())
 
 
