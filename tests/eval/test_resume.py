@@ -18,7 +18,7 @@ from vidc.eval.__main__ import main
 # One server has the imports, and every attempt is a fork of it: starting Python takes longer than
 # evaluating this little.
 FORKS = multiprocessing.get_context("forkserver")
-FORKS.set_forkserver_preload(["vidc.eval.evaluate", "vidc.reading", "vidc.corruptions"])
+FORKS.set_forkserver_preload(["vidc.eval.evaluate", "vidc.reading", "torch._dynamo"])
 
 
 @pytest.fixture(scope="module", autouse=True)
