@@ -6,7 +6,6 @@ import collections
 import hashlib
 import itertools
 import json
-import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -17,6 +16,7 @@ import numpy as np
 from vidc import frames
 from vidc import manifest as manifests
 from vidc.classes import class_list
+from vidc.engines import cores
 from vidc.errors import InputError, unknown
 from vidc.frames import ANNOTATIONS, Box, Frame, FrameLabels, Pixels, StreamInfo
 from vidc.hub import find
@@ -104,7 +104,7 @@ class Reader:
         self._span = span
         self._whole = len(span) == index.num_rows
         self._decode = decode
-        self._threads = threads or len(os.sched_getaffinity(0))
+        self._threads = threads or cores()
         self._verify = verify
 
     def __len__(self) -> int:
