@@ -234,6 +234,40 @@ def _bar_that_calls(function):
     return Bar
 
 
+def test_a_full_disk_leaves_what_is_finished(root, wanted, tmp_path, capsys):
+    out = tmp_path / "out"
+    with pytest.MonkeyPatch.context() as patch:
+        _fill_disk_after(100_000, patch)
+        with pytest.raises(InputError, match="is full: make room"):
+            build(builds.request(root, out))
+    finished = {path: path.stat().st_mtime_ns for path in out.glob("data/*/*")}
+    assert finished
+    assert builds.contents(out / "data").items() <= {
+        (path.removeprefix("data/"), sha256) for path, sha256 in wanted.items()
+    }
+    assert list((out / ".vidc" / "tasks").iterdir()) == []
+    build(builds.request(root, out))
+    assert builds.contents(out) == wanted
+    assert finished.items() <= {p: p.stat().st_mtime_ns for p in out.glob("data/*/*")}.items()
+    assert capsys.readouterr().err == ""
+
+
+def _fill_disk_after(room, patch):
+    """Let the shards' files fail as they do on a full disk, once so many bytes are written."""
+    from vidc.builders.shardwriter import _HashedFile
+
+    write = _HashedFile.write
+    left = [room]
+
+    def write_while_there_is_room(self, data):
+        left[0] -= len(data)
+        if left[0] < 0 and not self._abandoned:
+            raise OSError(28, "No space left on device")
+        return write(self, data)
+
+    patch.setattr(_HashedFile, "write", write_while_there_is_room)
+
+
 @pytest.mark.parametrize("wrong", ["file", "parent"])
 def test_an_output_that_is_a_file(wrong, root, tmp_path):
     (tmp_path / "out").write_text("a file")
