@@ -81,7 +81,8 @@ def rain_layer(height, width, c, lattice_row, tilt, fallen, constants):
     """The layer of rain: ``lattice_row(number, points)`` gives normals, ``fallen`` is in pixels."""
     grown = max(1.0, height / 224)
     length = max(1, round(c.length * height / 224))
-    aside = [math.floor(y * math.tan(math.radians(tilt)) * 256) / 256 for y in range(height)]
+    slope = round(2**16 * math.tan(math.radians(tilt)))
+    aside = [math.floor(y * slope / 2**8) / 2**8 for y in range(height)]
     aside = [shift - min(aside) for shift in aside]
     spread = math.floor(max(aside)) + 1
     zoom_down, zoom_right = (zoom * grown for zoom in constants.ZOOM)
@@ -105,7 +106,7 @@ def rain_layer(height, width, c, lattice_row, tilt, fallen, constants):
     @functools.cache
     def streak(y, x):
         total = sum(drop(y - i, x) for i in range(length))
-        return min(255, math.floor(c.gain * total / length))
+        return min(255, c.gain * total // (10 * length))
 
     layer = np.zeros((height, width), int)
     for y in range(height):

@@ -27,17 +27,17 @@ class Rain:
 
     loc: float  # mean of the noise: how many drops pass the threshold
     length: int  # of a streak, in pixels, where frames have 224 rows
-    gain: float  # brightness of a streak
+    gain: int  # brightness of a streak, in tenths
     darken: int  # what is left of the picture's light, in hundredths
     veil: int  # share of grey mist over the picture, in hundredths
 
 
 SEVERITIES = (
-    Rain(0.08, 15, 3.0, 92, 4),
-    Rain(0.15, 19, 3.5, 85, 8),
-    Rain(0.22, 23, 4.0, 78, 12),
-    Rain(0.29, 28, 4.5, 71, 16),
-    Rain(0.36, 34, 5.0, 64, 20),
+    Rain(0.08, 15, 30, 92, 4),
+    Rain(0.15, 19, 35, 85, 8),
+    Rain(0.22, 23, 40, 78, 12),
+    Rain(0.29, 28, 45, 71, 16),
+    Rain(0.36, 34, 50, 64, 20),
 )
 SCALE = 0.3
 THRESHOLD = 0.72
@@ -45,8 +45,8 @@ ZOOM = (2.0, 1.25)  # height and width of a lattice cell, where frames have 224 
 TILTS = (-15.0, 15.0)  # degrees from the vertical
 # Coherent rain falls this many streak lengths a frame: the shutter is open for part of it.
 SPEEDS = (1.0, 1.6)
-# Slopes and brightnesses are whole numbers of this part of one: integers round alike everywhere.
-FIXED = 1 << 16
+# A slope is a whole number of this part of one: the last bit of a tangent is not in it.
+SLOPE_PARTS = 1 << 16
 
 
 def rain(frame: Pixels, severity: int, key: Key, *, coherent: bool) -> Pixels:
@@ -64,8 +64,8 @@ class Fall:
 
     def sideways(self, height: int) -> NDArray[np.int64]:
         """How many subpixels right of its leftmost place a falling drop is, at each row."""
-        slope = round(FIXED * math.tan(math.radians(self.tilt)))
-        shifts = np.arange(height, dtype=np.int64) * (slope * SUBPIXEL) // FIXED
+        slope = round(SLOPE_PARTS * math.tan(math.radians(self.tilt)))
+        shifts = np.arange(height, dtype=np.int64) * (slope * SUBPIXEL) // SLOPE_PARTS
         return np.asarray(shifts - shifts.min(), np.int64)
 
     def step(self, length: int) -> int:
@@ -157,8 +157,8 @@ class Window:
             cv2.boxFilter(drops, cv2.CV_32S, (1, length), anchor=(0, length - 1), normalize=False),
             np.int32,
         )[length - 1 :]
-        sums *= round(FIXED * c.gain / length)
-        sums >>= 16
+        sums *= c.gain
+        sums //= 10 * length
         straight = np.clip(sums, 0, 255).astype(np.uint8)
         return self._slant(straight)
 
