@@ -78,7 +78,10 @@ def write_figures(
     drawn = list(views)
     out.mkdir(parents=True, exist_ok=True)
     files = []
-    with mpl.rc_context(SETTINGS):
+    with mpl.rc_context():
+        # From matplotlib's own defaults, whatever the user's matplotlibrc says.
+        mpl.rcdefaults()
+        mpl.rcParams.update(SETTINGS)
         for number, run in enumerate(runs):
             of_run = [view for of, view in drawn if of == number]
             for group in _groups(run, labels[number] if len(runs) > 1 else "", of_run):

@@ -24,7 +24,7 @@ class Look:
 
 _INK = ("#2f3437", "#e3e6e8")
 _PURPLE = ("#b8578c", "#e29ac2")
-_SKY = ("#3f9fd8", "#6cc0ef")
+_SKY = ("#3897cf", "#6cc0ef")
 _VERMILLION = ("#d55e00", "#ff8a3d")
 _GREEN = ("#00805d", "#2ac79a")
 _BLUE = ("#0065a3", "#5b9bff")

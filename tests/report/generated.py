@@ -35,6 +35,17 @@ HARDER = {"clean": -2.5, "gaussian_noise": 0.4, "rain": 0.7, "snow": -0.7}
 
 
 @dataclass(frozen=True)
+class Stream:
+    """The frames of a dataset in order: video, frame in the video, label, labels."""
+
+    video: np.ndarray
+    names: list[str]
+    frame: np.ndarray
+    label: np.ndarray
+    second: np.ndarray  # a second class in the frame, or -1
+
+
+@dataclass(frozen=True)
 class Shape:
     """What a generated run holds. ``frames`` is the number of frames of each cell."""
 
@@ -50,23 +61,14 @@ class Shape:
     classes: tuple[str, ...] = CLASSES
     video_name: str = "val_{:05d}"
     paths: dict[str, str] = field(default_factory=dict)
+    fingerprints: dict[str, str] = field(default_factory=dict)
+    streams: dict[str, Stream] = field(default_factory=dict)  # instead of generated ones
     complete: bool = True
     protocol: str = "paper"
     components: int = 256
     row_group: int | None = None  # None: a row group a cell
     batch: int = 16
     random: int = 0
-
-
-@dataclass(frozen=True)
-class Stream:
-    """The frames of a dataset in order: video, frame in the video, label, labels."""
-
-    video: np.ndarray
-    names: list[str]
-    frame: np.ndarray
-    label: np.ndarray
-    second: np.ndarray  # a second class in the frame, or -1
 
 
 def write_run(folder: Path, shape: Shape | None = None) -> Path:
@@ -76,7 +78,8 @@ def write_run(folder: Path, shape: Shape | None = None) -> Path:
     cells = []
     with pq.ParquetWriter(folder / "predictions.parquet", schema(shape.columns)) as writer:
         for number, dataset in enumerate(shape.datasets):
-            stream = make_stream(shape, np.random.default_rng([shape.random, number]))
+            rng = np.random.default_rng([shape.random, number])
+            stream = shape.streams.get(dataset) or make_stream(shape, rng)
             for corruption in shape.corruptions:
                 for seed in shape.seeds:
                     key = (
@@ -136,6 +139,7 @@ def make_cell(shape: Shape, stream: Stream, key: tuple[str, str, int, int]) -> p
     position = np.arange(len(stream.video))
     if shape.order != "in-order":
         position = rng.permutation(position)
+    position = position[stream.label[position] >= 0]
     label, video = stream.label[position], stream.video[position]
     since = np.zeros(len(label))
     for at in range(1, len(label)):
@@ -152,10 +156,10 @@ def make_cell(shape: Shape, stream: Stream, key: tuple[str, str, int, int]) -> p
         "label": label,
         "labels": labels,
     }
-    hardness = rng.normal(0, 1.3, shape.videos)
+    hardness = rng.normal(0, 1.3, len(stream.names))
     mood = np.repeat(rng.normal(0, 1, len(label) // 12 + 1), 12)[: len(label)]
     for column in shape.columns:
-        difficulty = hardness + rng.normal(0, 0.6, shape.videos)
+        difficulty = hardness + rng.normal(0, 0.6, len(stream.names))
         prediction, confidence = answers(
             shape, column, corruption, label, difficulty[video] + 0.8 * mood, since, rng
         )
@@ -271,7 +275,7 @@ def results(shape: Shape, cells: list[dict[str, object]]) -> dict[str, object]:
         "datasets": {
             dataset: {
                 "path": shape.paths.get(dataset, f"datasets/{dataset}"),
-                "fingerprint": "ab" * 32,
+                "fingerprint": shape.fingerprints.get(dataset, "ab" * 32),
                 "split": "val",
                 "classes": list(shape.classes),
                 "complete": shape.complete,

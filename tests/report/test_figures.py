@@ -1,0 +1,123 @@
+"""Figures and table.tex for a paper: every format, the same bytes, readable without colour."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+
+import pytest
+from PIL import Image
+
+from tests.report.generated import Shape, write_run
+from vidc.eval.report import write
+from vidc.eval.report.palette import looks
+from vidc.eval.report.runs import Column
+
+SHAPE = Shape(datasets=("lasot-c",), corruptions=("rain", "snow"), videos=5, frames=200)
+KINDS = ("stream", "since-change", "reliability", "classes")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    root = tmp_path_factory.mktemp("figures")
+    run = write_run(root / "run", SHAPE)
+    write([run], root / "out")
+    return run, root / "out" / "figures"
+
+
+def test_every_plot_is_there_in_three_formats(made):
+    _, figures = made
+    names = {file.name for file in figures.iterdir()}
+    stems = {f"{kind}-lasot-c" for kind in KINDS}
+    expected = {f"{stem}.{kind}" for stem in stems for kind in ("pdf", "svg", "png")}
+    assert names == expected | {"table.tex"}
+    for stem in stems:
+        assert (figures / f"{stem}.pdf").read_bytes().startswith(b"%PDF-")
+        svg = ET.parse(figures / f"{stem}.svg").getroot()  # noqa: S314 (our own file)
+        assert svg.tag.endswith("svg")
+        with Image.open(figures / f"{stem}.png") as image:
+            image.load()
+            assert image.width == 1400
+
+
+@pytest.mark.slow
+def test_another_process_and_matplotlibrc_give_the_same_bytes(made, tmp_path):
+    run, figures = made
+    (tmp_path / "matplotlibrc").write_text("lines.linewidth: 9\nfont.size: 30\n")
+    environment = {**os.environ, "PYTHONHASHSEED": "12345", "MATPLOTLIBRC": str(tmp_path)}
+    subprocess.run(
+        [sys.executable, "-m", "vidc.eval", "report", str(run), "--out", str(tmp_path)],
+        check=True,
+        env=environment,
+    )
+    for file in figures.iterdir():
+        assert file.read_bytes() == (tmp_path / "figures" / file.name).read_bytes(), file.name
+
+
+def test_pdf_fonts_are_not_type_3(made):
+    _, figures = made
+    for file in figures.glob("*.pdf"):
+        assert b"/Type3" not in file.read_bytes()
+        assert b"/CIDFontType2" in file.read_bytes()
+
+
+def test_lines_can_be_told_apart_without_colour():
+    ids = ["source", "tbn", "alpha_bn", "unmix_tns", "tent", "tent_unmix", "lame", "lame_unmix"]
+    own = ["mine.py:A@bn", "mine.py:B@bn", "mine.py:C@bn"]
+    drawn = looks([Column(id, id, id) for id in (*ids, *own)])
+    assert len({(look.marker, look.dash) for look in drawn.values()}) >= len(ids) + 1
+    assert len({(look.marker, look.dash) for id, look in drawn.items() if id in ids}) == len(ids)
+    assert len({(look.light, look.dash) for look in drawn.values()}) == len(drawn)
+
+
+def contrast(one, other):
+    """WCAG's ratio between two colours."""
+
+    def luminance(color):
+        channels = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_every_line_stands_out_from_its_ground(request):
+    style = (request.config.rootpath / "eval/report/style.css").read_text()
+    light, dark = re.findall(r"--paper: (#\w{6})", style)
+    ids = ["source", "tbn", "alpha_bn", "unmix_tns", "tent", "lame", "mine"]
+    for id, look in looks([Column(id, id, id) for id in ids]).items():
+        # WCAG asks 3:1 of what is not text.
+        assert contrast(look.light, light) >= 3.0, id
+        assert contrast(look.dark, dark) >= 3.0, id
+
+
+@pytest.mark.skipif(not shutil.which("pdflatex"), reason="there is no pdflatex on this machine")
+@pytest.mark.slow
+def test_the_table_compiles(made, tmp_path):
+    _, figures = made
+    shutil.copy(figures / "table.tex", tmp_path)
+    (tmp_path / "paper.tex").write_text(
+        "\\documentclass{article}\\begin{document}\\input{table.tex}\\end{document}\n"
+    )
+    done = subprocess.run(
+        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert (tmp_path / "paper.pdf").stat().st_size > 1000
+
+
+def test_names_that_are_no_file_names_are_made_so(tmp_path):
+    shape = Shape(
+        datasets=("../odd name/α",), corruptions=("snow",), videos=3, frames=40,
+        columns=("source",),
+    )  # fmt: skip
+    write([write_run(tmp_path / "run", shape)], tmp_path / "out")
+    files = {file.name for file in (tmp_path / "out" / "figures").iterdir()}
+    assert "stream-odd-name.pdf" in files
+    assert {file.name for file in tmp_path.iterdir()} == {"run", "out"}

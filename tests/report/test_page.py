@@ -1,0 +1,197 @@
+"""report.html as a file: its numbers, its escaping, and that it needs nothing but itself."""
+
+import base64
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from tests.report.generated import Shape, write_run
+from vidc.eval.report import write
+
+EVIL = "<script>alert(1)</script>"
+SMALL = Shape(videos=6, frames=240, columns=("source", "tbn", "unmix_tns"))
+
+
+class Page(HTMLParser):
+    """Tags with their attributes, tables as rows of texts, and the text of each tag kind."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.tags, self.rows, self.texts = [], [], {}
+        self._open = []
+        self.feed(html)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+        self._open.append(tag)
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th") and self.rows:
+            self.rows[-1].append("")
+
+    def handle_endtag(self, tag):
+        while self._open and self._open.pop() != tag:
+            pass
+
+    def handle_data(self, text):
+        for tag in set(self._open):
+            self.texts.setdefault(tag, []).append(text)
+        if {"td", "th"} & set(self._open) and self.rows and self.rows[-1]:
+            self.rows[-1][-1] += text
+
+
+def make(tmp_path, *shapes):
+    runs = [write_run(tmp_path / f"run{i}", shape) for i, shape in enumerate(shapes)]
+    html = write(runs, tmp_path / "out", figures=False).read_text("utf-8")
+    return html, [json.loads((run / "results.json").read_text()) for run in runs]
+
+
+def payload(html):
+    return json.loads(re.search(r'id="data">(.*?)</script>', html, re.DOTALL)[1])
+
+
+def line(page, label):
+    return next(row for row in page.rows if row and row[0].strip() == label)
+
+
+def test_the_table_holds_the_errors_of_the_results(tmp_path):
+    html, (results,) = make(tmp_path, SMALL)
+    page = Page(html)
+    for cell in results["cells"]:
+        label = {"gaussian_noise": "Gaussian noise", "rain": "Rain", "snow": "Snow"}
+        shown = line(page, label[cell["corruption"]])[1:]
+        errors = [cell["columns"][column]["error"] for column in SMALL.columns]
+        assert [float(re.match(r"[\d.]+", text)[0]) for text in shown] == [
+            round(error, 1) for error in errors
+        ]
+        best = [float(text.split()[0]) for text in shown if "lowest" in text]
+        assert best == [round(min(errors), 1)]
+    means = [
+        sum(cell["columns"][column]["error"] for cell in results["cells"]) / 3
+        for column in SMALL.columns
+    ]
+    shown = [float(re.match(r"[\d.]+", text)[0]) for text in line(page, "Mean")[1:]]
+    assert shown == pytest.approx(means, abs=0.051)
+
+
+def test_the_charts_hold_exact_numbers_of_the_results(tmp_path):
+    html, (results,) = make(tmp_path, SMALL)
+    data = payload(html)
+    for view, cell in zip(data["views"], results["cells"], strict=True):
+        (shown,) = view["cells"]
+        for place, column in enumerate(SMALL.columns):
+            given = cell["columns"][column]
+            assert shown["curves"]["soFar"][column][-1] == round(given["error"], 2)
+            for kind in ("classes", "videos"):
+                assert shown[kind]["of"] == len(given[kind])
+                for row in shown[kind]["rows"]:
+                    part = given[kind][data["names"][row["name"]]]
+                    assert row["errors"][place] == round(part["error"], 2)
+                    assert row["frames"] == part["frames"]
+        spreads = [max(row["errors"]) - min(row["errors"]) for row in shown["videos"]["rows"]]
+        assert spreads == sorted(spreads, reverse=True)
+
+
+def test_the_papers_numbers_stand_beside_ours_for_a_real_dataset_only(tmp_path):
+    real, _ = make(tmp_path / "a", Shape(**{**SMALL.__dict__, "datasets": ("imagenet-vid-c",)}))
+    sample, _ = make(tmp_path / "b", SMALL)
+    snow = line(Page(real), "Snow")
+    assert "49.2" in snow[1]  # the paper's Source under snow
+    ours = float(re.match(r"[\d.]+", snow[1])[0])
+    difference = float(re.search(r"[+−][\d.]+$", snow[1])[0].replace("−", "-"))
+    assert difference == pytest.approx(ours - 49.2, abs=0.101)
+    assert "paper has" not in sample
+    assert not re.search(r'class="paper"', sample)
+
+
+def test_the_page_needs_nothing_but_itself(tmp_path):
+    html, _ = make(tmp_path, SMALL)
+    page = Page(html)
+    for tag, attributes in page.tags:
+        for name in ("src", "href", "srcset", "action", "data", "poster"):
+            target = attributes.get(name)
+            assert target is None or target.startswith(("#", "data:")), (tag, target)
+    assert not re.search(r"@import|url\(|https?://(?!www\.w3\.org/2000/svg)", html)
+
+
+def test_the_policy_allows_this_script_and_style_alone(tmp_path):
+    html, _ = make(tmp_path, SMALL)
+    policy = next(
+        attributes["content"]
+        for tag, attributes in Page(html).tags
+        if attributes.get("http-equiv") == "Content-Security-Policy"
+    )
+    for tag, rule in (("script", "script-src"), ("style", "style-src")):
+        (text,) = re.findall(rf"<{tag}>(.*?)</{tag}>", html, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"{rule} 'sha256-{digest}'" in policy
+    assert policy.startswith("default-src 'none'")
+    assert "unsafe" not in policy
+
+
+def test_names_from_other_peoples_files_stay_text(tmp_path):
+    shape = Shape(
+        name=EVIL,
+        datasets=(EVIL,),
+        videos=5,
+        frames=100,
+        columns=("source", "unmix_tns", EVIL),
+        classes=(EVIL, f'"{EVIL}', f"'{EVIL}"),
+        video_name=EVIL + "{}",
+        protocol=EVIL,
+    )
+    html, _ = make(tmp_path, shape)
+    scripts = [attributes for tag, attributes in Page(html).tags if tag == "script"]
+    assert scripts == [{"type": "application/json", "id": "data"}, {}]
+    assert EVIL not in html
+    assert f"{EVIL}0" in payload(html)["names"]
+
+
+def test_the_same_results_give_the_same_page(tmp_path):
+    run = write_run(tmp_path / "run", SMALL)
+    first = write([run], tmp_path / "one", figures=False).read_bytes()
+    assert first == write([run], tmp_path / "two", figures=False).read_bytes()
+
+
+def test_runs_stand_side_by_side_and_what_they_differ_in_is_said(tmp_path):
+    shuffled = Shape(
+        name="shuffled", order="shuffled", components=64, videos=6, frames=240,
+        columns=("source", "lame"),
+    )  # fmt: skip
+    html, _ = make(tmp_path, SMALL, shuffled)
+    page = Page(html)
+    snow = [row for row in page.rows if row and row[0].strip() == "Snow"]
+    assert [row[1].strip() for row in snow] == ["generated", "shuffled"]
+    assert [text.strip() for text in snow[1][3:5]] == ["–", "–"]  # no TBN, no UnMix-TNS there
+    assert line(page, "protocol.unmix_tns.components") == [
+        "protocol.unmix_tns.components", "256", "64",
+    ]  # fmt: skip
+    data = payload(html)
+    assert [column["id"] for column in data["columns"]] == ["source", "tbn", "unmix_tns", "lame"]
+    (one, other) = data["views"][0]["cells"]
+    assert one["stretches"] is not None
+    assert other["stretches"] is None
+
+
+def test_two_runs_of_one_name_are_told_apart(tmp_path):
+    html, _ = make(tmp_path, SMALL, SMALL)
+    assert [run["label"] for run in payload(html)["runs"]] == ["generated (1)", "generated (2)"]
+
+
+def test_a_run_of_one_frame_and_one_column_has_a_page(tmp_path):
+    shape = Shape(videos=1, frames=1, columns=("source",), corruptions=("snow",))
+    html, _ = make(tmp_path, shape)
+    assert "does not hold both columns" in html
+
+
+def test_many_cells_share_the_room_of_the_page(tmp_path):
+    corruptions = tuple(f"corruption_{i}" for i in range(30))
+    shape = Shape(corruptions=corruptions, seeds=(0, 1), videos=60, frames=600)
+    html, _ = make(tmp_path, shape)
+    data = payload(html)
+    assert len(data["views"]) == 60
+    assert len(html) < 5_000_000
+    assert {len(view["cells"][0]["curves"]["positions"]) for view in data["views"]} == {270}
