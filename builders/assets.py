@@ -21,9 +21,7 @@ FOLDER = "assets"
 CONTACT_SHEET = f"{FOLDER}/contact-sheet.png"
 CLIP = f"{FOLDER}/clip.webp"
 CLASSES = f"{FOLDER}/classes.png"
-ALL = (CONTACT_SHEET, CLIP, CLASSES)
-# Those without a source pixel.
-WITHOUT_PIXELS = (CLASSES,)
+_WITH_PIXELS = (CONTACT_SHEET, CLIP)
 
 _SHEET_VIDEOS = 4
 _MOST_CONFIGS = 6
@@ -32,18 +30,25 @@ _CLIP_FRAMES = 32
 _CLIP_MILLISECONDS = 100
 
 
+def names(manifest: Manifest, recipe_only: bool = False) -> tuple[str, ...]:
+    """The pictures that a dataset has; a recipe's show no pixel of the source."""
+    shows_pixels = manifest.frames > 0 and not recipe_only
+    return (CLASSES, *_WITH_PIXELS) if shows_pixels else (CLASSES,)
+
+
 def write(folder: Path, manifest: Manifest) -> None:
-    """Draw the three pictures; the same dataset gives the same bytes."""
+    """Draw the pictures; the same dataset gives the same bytes."""
     import matplotlib
 
     (folder / FOLDER).mkdir(exist_ok=True)
-    configs = manifest.configs[:_MOST_CONFIGS]
-    labels = load(folder, configs[0]).labels()
     # The defaults, whatever style the user has set.
     with matplotlib.rc_context(matplotlib.rcParamsDefault):
         write_whole(folder / CLASSES, _histogram(manifest))
-        write_whole(folder / CONTACT_SHEET, _contact_sheet(folder, configs, labels))
-    write_whole(folder / CLIP, _clip(folder, configs, labels))
+        if CONTACT_SHEET in names(manifest):
+            configs = manifest.configs[:_MOST_CONFIGS]
+            labels = load(folder, configs[0]).labels()
+            write_whole(folder / CONTACT_SHEET, _contact_sheet(folder, configs, labels))
+            write_whole(folder / CLIP, _clip(folder, configs, labels))
 
 
 def _contact_sheet(folder: Path, configs: tuple[str, ...], labels: FrameLabels) -> bytes:
@@ -125,13 +130,13 @@ def _starts(labels: FrameLabels) -> list[int]:
 def _histogram(manifest: Manifest) -> bytes:
     from matplotlib.figure import Figure
 
-    names = class_list(manifest.classes).names
-    counts = [manifest.class_counts.get(name, 0) for name in names]
-    figure = Figure(figsize=(9, 0.19 * len(names) + 0.9), dpi=100)
+    classes = class_list(manifest.classes).names
+    counts = [manifest.class_counts.get(name, 0) for name in classes]
+    figure = Figure(figsize=(9, 0.19 * len(classes) + 0.9), dpi=100)
     axis = figure.subplots()
-    axis.barh(range(len(names)), counts, color="#4477aa")
-    axis.set_yticks(range(len(names)), names, fontsize=8)
-    axis.set_ylim(len(names) - 0.5, -0.5)
+    axis.barh(range(len(classes)), counts, color="#4477aa")
+    axis.set_yticks(range(len(classes)), classes, fontsize=8)
+    axis.set_ylim(len(classes) - 0.5, -0.5)
     axis.set_xlabel("frames")
     axis.spines[["top", "right"]].set_visible(False)
     figure.tight_layout()

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vidc import manifest as manifests
+from vidc.builders import assets
 from vidc.builders.card_metadata import configs, is_sample, metadata, pretty_name, terms
 from vidc.classes import class_list
 from vidc.files import write_whole
@@ -32,8 +33,6 @@ _ROOTS = {"imagenet-vid": "ILSVRC2015", "lasot": "LaSOT", "tao-lasot": "TAO"}
 
 def write(folder: Path) -> None:
     """Put README.md and its pictures into a built dataset's folder."""
-    from vidc.builders import assets
-
     manifest = manifests.read(folder)
     assets.write(folder, manifest)
     write_whole(folder / FILE, render(manifest).encode())
@@ -92,7 +91,7 @@ def _context(manifest: Manifest, repo: str | None, recipe_only: bool) -> dict[st
         "repo": repo or f"ORG/{manifest.name}",
         "sample": sample,
         "recipe_only": recipe_only,
-        "pictures": not recipe_only,
+        "pictures": assets.CLIP in assets.names(manifest, recipe_only),
         "source": manifest.source,
         "source_name": source_name,
         "root_example": _ROOTS[manifest.source],

@@ -53,7 +53,7 @@ class Sent:
 
 def make_plan(folder: Path, manifest: Manifest, repo: str, *, recipe_only: bool) -> Plan:
     """What is uploaded of a built dataset: everything, or all that holds no source pixel."""
-    pictures = assets.WITHOUT_PIXELS if recipe_only else assets.ALL
+    pictures = assets.names(manifest, recipe_only)
     text = card.render(manifest, repo, recipe_only=recipe_only)
     small = {picture: _read(folder / picture) for picture in pictures}
     small[manifests.FILE] = _read(folder / manifests.FILE)

@@ -167,7 +167,7 @@ def test_a_manifest_cannot_smuggle_markup_into_the_card(manifest):
 
 
 def test_written_twice_it_is_the_same_bytes(folder):
-    names = ["README.md", *assets.ALL]
+    names = ["README.md", *assets.names(manifests.read(folder))]
     first = {name: (folder / name).read_bytes() for name in names}
     card.write(folder)
     assert {name: (folder / name).read_bytes() for name in names} == first
@@ -189,8 +189,15 @@ def test_the_pictures_show_every_config(folder):
 def test_the_card_names_only_pictures_that_are_there(folder):
     text = (folder / "README.md").read_text()
     pictures = re.findall(r"!\[[^]]*\]\(([^)]+)\)", text)
-    assert set(pictures) == set(assets.ALL)
+    assert set(pictures) == set(assets.names(manifests.read(folder)))
     assert all((folder / picture).is_file() for picture in pictures)
+
+
+def test_a_dataset_whose_files_were_all_broken_has_a_card(tmp_path):
+    folder = write_folder(tmp_path, Shape(frames=0, rows_a_group=1))
+    card.write(folder)
+    text = (folder / "README.md").read_text()
+    assert re.findall(r"!\[[^]]*\]\(([^)]+)\)", text) == [assets.CLASSES]
 
 
 def test_the_check_in_the_card_runs(folder, tmp_path, monkeypatch):
