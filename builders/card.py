@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import asdict
 from importlib import resources
 from itertools import groupby
 from pathlib import Path
@@ -148,7 +149,16 @@ def _recipe_words(recipe: RecipeEntry) -> dict[str, Any]:
         ),
         "recipe_version": _plain(recipe.version),
         "rain": any(name == "rain" for name, _ in corruptions),
+        **_rain_words(),
     }
+
+
+def _rain_words() -> dict[str, Any]:
+    """The rain's parameters from its own code, so that the card cannot say others."""
+    from vidc.corruptions.rain import SEVERITIES, TILTS
+
+    rows = [{"severity": n, **asdict(row)} for n, row in enumerate(SEVERITIES, 1)]
+    return {"rain_rows": rows, "rain_tilt": f"{max(TILTS):g}"}
 
 
 def _skipped_words(manifest: Manifest) -> str:

@@ -159,6 +159,21 @@ def test_the_recipe_is_told(manifest):
     assert manifest.versions["pyarrow"] in text
 
 
+def test_the_rain_is_told_where_there_is_rain(manifest):
+    from vidc.corruptions.rain import SEVERITIES
+
+    text = card.render(manifest)
+    section = text.partition("#### Rain\n")[2].partition("\n#")[0]
+    rows = re.findall(
+        r"^\| (\d) \| ([\d.]+) \| (\d+) \| (\d+) \| (\d+) % \| (\d+) % \|$", section, re.M
+    )
+    assert [row[0] for row in rows] == list("12345")
+    assert [float(row[1]) for row in rows] == [c.threshold for c in SEVERITIES]
+    assert [int(row[5]) for row in rows] == [c.veil for c in SEVERITIES]
+    recipe = dataclasses.replace(manifest.recipe, corruptions=(("snow", 5),))
+    assert "#### Rain" not in card.render(dataclasses.replace(manifest, recipe=recipe))
+
+
 def test_a_manifest_cannot_smuggle_markup_into_the_card(manifest):
     versions = {**manifest.versions, "numpy": "2](http://x) <script>\n# Heading"}
     text = card.render(dataclasses.replace(manifest, versions=versions))
