@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--root", type=Path, required=True, metavar="DIR", help="the clean videos")
     add("--out", type=Path, required=True, metavar="DIR", help="the dataset's folder")
-    add("--split", help="val (imagenet-vid), test (lasot) or all (tao-lasot) if not given")
+    add("--split", help="val (imagenet-vid), test (lasot) or trainval (tao-lasot) if not given")
     add("--name", help="the dataset's name, if not the source's own")
     what = parser.add_argument_group("what is built")
     _add_recipe(what)
