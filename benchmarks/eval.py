@@ -8,21 +8,26 @@ from __future__ import annotations
 
 import statistics
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from benchmarks.eval_pass import Passes
 from benchmarks.straightforward import StraightforwardUnMixTNS
 from vidc.classes import class_list
-from vidc.eval.methods import method_class
+from vidc.eval.methods import COLUMNS, method_class
 from vidc.eval.models import Classifier, make_classifier
 from vidc.eval.normalization import with_normalization
 from vidc.eval.normalization.swap import swapped_copy
 from vidc.eval.protocol import Protocol, load_protocol
-from vidc.eval.weights import wrap
+from vidc.eval.weights import LoadedModel, wrap
 
 BATCH = 16
 SIZE = 224
@@ -31,14 +36,19 @@ WARM_UP = 1
 
 def measure(quick: bool) -> list[dict[str, Any]]:
     """The rows of the benchmark page."""
-    return [*layer_rows(3 if quick else 9), *step_rows(2 if quick else 5)]
+    return [
+        *layer_rows(3 if quick else 9),
+        *step_rows(2 if quick else 5),
+        *together_rows(1 if quick else 3),
+        *overhead_rows(2 if quick else 5),
+    ]
 
 
 def layer_rows(repeats: int) -> list[dict[str, Any]]:
     """Forwards of one network, with different layers in it."""
     classifier, images = network(), batch()
     forwards = {
-        name: _forward(with_layers(classifier, name), images)
+        name: partial(_timed, _forward(with_layers(classifier, name), images))
         for name in ("source", "tbn", "unmix_tns", "straightforward")
     }
     seconds = alternate(forwards, repeats)
@@ -55,9 +65,9 @@ def layer_rows(repeats: int) -> list[dict[str, Any]]:
 def step_rows(repeats: int) -> list[dict[str, Any]]:
     """Steps of TENT, with different layers under it."""
     classifier, images = network(), batch()
-    settings = load_protocol("paper").settings("tent")
+    tent, settings = method_class("tent"), load_protocol("paper").settings("tent")
     steps = {
-        name: _step(method_class("tent")(with_layers(classifier, name), settings).step, images)
+        name: partial(_timed, partial(tent(with_layers(classifier, name), settings).step, images))
         for name in ("tbn", "unmix_tns", "straightforward")
     }
     seconds = alternate(steps, repeats)
@@ -68,7 +78,47 @@ def step_rows(repeats: int) -> list[dict[str, Any]]:
     ]
 
 
-def network() -> Classifier:
+def together_rows(repeats: int) -> list[dict[str, Any]]:
+    """All columns in one pass over a built dataset, against a pass for each."""
+    columns = list(COLUMNS.values())
+    with passes(batches=2) as run:
+        seconds = alternate(
+            {
+                "together": lambda: run.seconds(columns),
+                "apart": lambda: sum(run.seconds([column]) for column in columns),
+            },
+            repeats,
+        )
+    name = "eight columns in one pass / eight passes"
+    return [at_most(name, seconds["together"], seconds["apart"], 0.9)]
+
+
+def overhead_rows(repeats: int) -> list[dict[str, Any]]:
+    """Reading, decoding, copying and bookkeeping, against the network that they feed."""
+    batches = 8
+    forward = _forward(with_layers(network(), "source"), batch())
+    with passes(batches) as run:
+        seconds = alternate(
+            {
+                "pass": lambda: run.seconds([COLUMNS["source"]]),
+                "forwards": lambda: _timed(lambda: [forward() for _ in range(batches)]),
+            },
+            repeats,
+        )
+    return [
+        row("Source pass", batches * BATCH / seconds["pass"], "frames/s"),
+        at_most("Source pass / its forwards alone", seconds["pass"], seconds["forwards"], 1.1),
+    ]
+
+
+@contextmanager
+def passes(batches: int) -> Iterator[Passes]:
+    """A dataset of a few batches, for as long as it is needed."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield Passes(Path(folder), model(), batches * BATCH)
+
+
+def model() -> LoadedModel:
     """A ResNet-50 whose source statistics are those of a batch: else activations overflow."""
     from torchvision.models import resnet50
 
@@ -79,7 +129,12 @@ def network() -> Classifier:
             layer.momentum = None
     with torch.no_grad():
         backbone(batch())
-    return make_classifier(wrap(backbone, "resnet50", "random"), class_list("imagenet-vid"), "sum")
+    return wrap(backbone, "resnet50", "random")
+
+
+def network() -> Classifier:
+    """The model as a classifier of ImageNet-VID's classes."""
+    return make_classifier(model(), class_list("imagenet-vid"), "sum")
 
 
 def batch() -> Tensor:
@@ -98,15 +153,14 @@ def with_layers(classifier: Classifier, name: str) -> Classifier:
     return with_normalization(classifier, layers, protocol.settings(layers), 0)
 
 
-def alternate(what: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, float]:
+def alternate(what: Mapping[str, Callable[[], float]], repeats: int) -> dict[str, float]:
     """The median seconds of each, run in turn so that a busy spell of the machine hits all."""
     seconds: dict[str, list[float]] = {name: [] for name in what}
     for turn in range(WARM_UP + repeats):
-        for name, run in what.items():
-            start = time.perf_counter()
-            run()
+        for name, timed in what.items():
+            taken = timed()
             if turn >= WARM_UP:
-                seconds[name].append(time.perf_counter() - start)
+                seconds[name].append(taken)
     return {name: statistics.median(each) for name, each in seconds.items()}
 
 
@@ -135,8 +189,10 @@ def _forward(classifier: Classifier, images: Tensor) -> Callable[[], object]:
     return run
 
 
-def _step(step: Callable[[Tensor], Tensor], images: Tensor) -> Callable[[], object]:
-    return lambda: step(images)
+def _timed(run: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    run()
+    return time.perf_counter() - start
 
 
 if __name__ == "__main__":

@@ -113,9 +113,15 @@ def _sample(weights: str | None) -> LoadedModel:
     if weights is not None:
         raise InputError("--weights: the sample classifier has its own weights; leave it out.")
     network, metadata = sample_classifier.load()
-    return wrap(
-        network, SAMPLE, "sample", metadata["wnids"], Preprocessing(**metadata["preprocessing"])
+    wanted = metadata["preprocessing"]
+    preprocessing = Preprocessing(
+        mean=tuple(wanted["mean"]),
+        std=tuple(wanted["std"]),
+        resize=wanted["resize"],
+        crop=wanted["crop"],
+        interpolation=wanted["interpolation"],
     )
+    return wrap(network, SAMPLE, "shipped with vidc", metadata["wnids"], preprocessing)
 
 
 def _user(name: str, weights: str | None) -> LoadedModel:
