@@ -33,8 +33,8 @@ class Display:
             return
         size = shutil.get_terminal_size()
         lines = table_formats.text(table).split("\n")
+        self.clear()
         if len(lines) < size.lines and max(map(len, lines)) <= size.columns:
-            self.clear()
             self._out.write(table_formats.text(table, bold=True) + "\n")
             self._lines = len(lines)
         else:
