@@ -30,9 +30,7 @@ def test_layer_is_the_definition(height, width, severity):
         start = (number - first) * -(-points // 16) * 16
         return [weather_loops.quantile(index) for index in indices[start : start + points]]
 
-    expected = weather_loops.rain_layer(
-        height, width, RAIN[severity - 1], lattice_row, tilt, 0, rain_module
-    )
+    expected = weather_loops.rain_layer(height, width, RAIN[severity - 1], lattice_row, tilt, 0)
     ours = rain_module.streaks(height, width, severity, KEY)
     assert expected.any()
     assert np.abs(ours.astype(int) - expected).max() <= 1

@@ -53,7 +53,9 @@ class Lattice:
 
 def travelling_snow(height, width, c, name, angle, moved):
     """The layer of travelling snow, ``moved`` pixels (down, right) after its beginning."""
-    lattice = Lattice(name, max(1, round(width / c.zoom)))
+    lattice = Lattice(name, max(1, math.ceil(width / c.zoom) - 1))
+    first_to_last = math.ceil(height / c.zoom) - 1
+    zoom = (round((first_to_last + 1) * c.zoom) - 1) / first_to_last
     rows = height + height // 12
     weights = [math.exp(-(i**2) / (2 * c.sigma**2)) for i in range(2 * c.radius + 1)]
     sine, cosine = math.sin(math.radians(angle)), math.cos(math.radians(angle))
@@ -61,7 +63,7 @@ def travelling_snow(height, width, c, name, angle, moved):
     @functools.cache
     def flake(y, x):
         place = (x - moved[1]) % width * lattice.points / width
-        value = c.loc + c.scale * lattice.at((y - moved[0]) / c.zoom, place, wraps=True)
+        value = c.loc + c.scale * lattice.at((y - moved[0]) / zoom, place, wraps=True)
         return 0.0 if value < c.threshold else min(value, 1.0)
 
     layer = np.zeros((rows, width), int)
@@ -77,36 +79,35 @@ def travelling_snow(height, width, c, name, angle, moved):
     return np.minimum(layer[below:] + np.array(second), 255)
 
 
-def rain_layer(height, width, c, lattice_row, tilt, fallen, constants):
+def rain_layer(height, width, severity, lattice_row, tilt, fallen, cell=(2.0, 1.25)):
     """The layer of rain: ``lattice_row(number, points)`` gives normals, ``fallen`` is in pixels."""
     grown = max(1.0, height / 224)
-    length = max(1, round(c.length * height / 224))
+    length = max(1, round(severity.length * height / 224))
     slope = round(2**16 * math.tan(math.radians(tilt)))
     aside = [math.floor(y * slope / 2**8) / 2**8 for y in range(height)]
     aside = [shift - min(aside) for shift in aside]
     spread = math.floor(max(aside)) + 1
-    zoom_down, zoom_right = (zoom * grown for zoom in constants.ZOOM)
-    points = math.floor((width + spread - 1) / zoom_right) + 2
+    cell_down, cell_right = (size * grown for size in cell)
+    points = math.floor((width + spread - 1) / cell_right) + 2
 
     @functools.cache
     def row(number):
         return lattice_row(number, points)
 
-    def drop(y, x):
-        down, right = (y - fallen) / zoom_down, x / zoom_right
+    def is_drop(y, x):
+        down, right = (y - fallen) / cell_down, x / cell_right
         top, left = math.floor(down), math.floor(right)
-        values = [
-            (1 - right + left) * row(r)[left] + (right - left) * row(r)[left + 1]
-            for r in (top, top + 1)
-        ]
-        value = (1 - down + top) * values[0] + (down - top) * values[1]
-        level = c.loc + constants.SCALE * value
-        return 0 if level < constants.THRESHOLD else math.floor(255 * min(level, 1.0))
+        value = variance = 0.0
+        for r, share_down in ((top, 1 - down + top), (top + 1, down - top)):
+            for c, share_right in ((left, 1 - right + left), (left + 1, right - left)):
+                value += share_down * share_right * row(r)[c]
+                variance += (share_down * share_right) ** 2
+        return value / math.sqrt(variance) >= severity.threshold
 
     @functools.cache
     def streak(y, x):
-        total = sum(drop(y - i, x) for i in range(length))
-        return min(255, c.gain * total // (10 * length))
+        drops = sum(is_drop(y - i, x) for i in range(length))
+        return min(255, drops * severity.light // length)
 
     layer = np.zeros((height, width), int)
     for y in range(height):

@@ -25,6 +25,10 @@ class Axis:
     low: NDArray[np.intp]
     fraction: Field
 
+    def deviation(self) -> Field:
+        """The standard deviation that interpolation along the axis leaves of unit noise."""
+        return np.asarray(np.sqrt((1 - self.fraction) ** 2 + self.fraction**2))
+
 
 def interpolate(points: Field, rows: Axis, columns: Axis) -> Field:
     """The value at every pixel, from lattice points that go at least one beyond the last used.
@@ -35,13 +39,22 @@ def interpolate(points: Field, rows: Axis, columns: Axis) -> Field:
     """
     first = int(rows.low[0])
     used = points[first : int(rows.low[-1]) + 2]
-    wide = (used[:, 1:] - used[:, :-1]).take(columns.low, axis=1)
+    return down(across(used, columns), Axis(rows.low - first, rows.fraction))
+
+
+def across(points: Field, columns: Axis) -> Field:
+    """The lattice rows with a value at every pixel along them."""
+    wide: Field = (points[:, 1:] - points[:, :-1]).take(columns.low, axis=1)
     wide *= columns.fraction
-    wide += used.take(columns.low, axis=1)
-    low = rows.low - first
-    tall: Field = (wide[1:] - wide[:-1]).take(low, axis=0)
+    wide += points.take(columns.low, axis=1)
+    return wide
+
+
+def down(lines: Field, rows: Axis) -> Field:
+    """A value at every pixel between lines that lie on the lattice's rows."""
+    tall: Field = (lines[1:] - lines[:-1]).take(rows.low, axis=0)
     tall *= rows.fraction[:, None]
-    tall += wide.take(low, axis=0)
+    tall += lines.take(rows.low, axis=0)
     return tall
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from vidc.corruptions import draws, lattice
 from vidc.corruptions.draws import Key, Stream
-from vidc.corruptions.lattice import SUBPIXEL, Axis, cut
+from vidc.corruptions.lattice import SUBPIXEL, Axis
 from vidc.frames import Pixels
 
 Layer = NDArray[np.uint8]
@@ -25,23 +25,21 @@ Layer = NDArray[np.uint8]
 class Rain:
     """The parameters of one severity."""
 
-    loc: float  # mean of the noise: how many drops pass the threshold
+    threshold: float  # drops are where unit noise is not under it: how dense they are
     length: int  # of a streak, in pixels, where frames have 224 rows
-    gain: int  # brightness of a streak, in tenths
+    light: int  # grey levels of a drop at rest, which the streak spreads over its length
     darken: int  # what is left of the picture's light, in hundredths
     veil: int  # share of grey mist over the picture, in hundredths
 
 
 SEVERITIES = (
-    Rain(0.08, 15, 30, 92, 4),
-    Rain(0.15, 19, 35, 85, 8),
-    Rain(0.22, 23, 40, 78, 12),
-    Rain(0.29, 28, 45, 71, 16),
-    Rain(0.36, 34, 50, 64, 20),
+    Rain(2.8, 15, 600, 92, 4),
+    Rain(2.5, 19, 700, 85, 8),
+    Rain(2.2, 23, 800, 78, 12),
+    Rain(1.9, 28, 900, 71, 16),
+    Rain(1.6, 34, 1000, 64, 20),
 )
-SCALE = 0.3
-THRESHOLD = 0.72
-ZOOM = (2.0, 1.25)  # height and width of a lattice cell, where frames have 224 rows
+CELL = (2.0, 1.25)  # height and width of a lattice cell in pixels, where frames have 224 rows
 TILTS = (-15.0, 15.0)  # degrees from the vertical
 # Coherent rain falls this many streak lengths a frame: the shutter is open for part of it.
 SPEEDS = (1.0, 1.6)
@@ -127,9 +125,9 @@ class Window:
         sideways = fall.sideways(height)
         grown = max(1.0, height / 224)
         above = streak_length(height, severity) - 1
-        first, rows = lattice.moving_axis(-above, height, moved, ZOOM[0] * grown)
+        first, rows = lattice.moving_axis(-above, height, moved, CELL[0] * grown)
         spread = int(sideways.max()) // SUBPIXEL + 1
-        _, columns = lattice.moving_axis(0, width + spread, 0, ZOOM[1] * grown)
+        _, columns = lattice.moving_axis(0, width + spread, 0, CELL[1] * grown)
         return cls(height, width, severity, sideways, rows, columns, first)
 
     @property
@@ -148,19 +146,23 @@ class Window:
 
         c = SEVERITIES[self.severity - 1]
         length = streak_length(self.height, self.severity)
-        drawn = lattice.draw_rows(
-            stream, int(self.rows.low[-1]) + 2, self.points, field_table(self.severity)
+        rows = int(self.rows.low[-1]) + 2
+        normals = lattice.draw_rows(stream, rows, self.points, draws.normal_table())
+        # Between lattice points interpolated noise is weaker. Measured in its own deviation, it
+        # passes the threshold as often everywhere, and drops do not keep to the lattice's lines.
+        lines = lattice.across(normals, self.columns)
+        lines /= self.columns.deviation()
+        drops = lattice.down(lines, self.rows) >= self._thresholds(c.threshold)
+        counts = cv2.boxFilter(
+            *(drops.view(np.uint8), cv2.CV_32S, (1, length)),
+            anchor=(0, length - 1),
+            normalize=False,
         )
-        field = lattice.interpolate(drawn, self.rows, self.columns)
-        drops = cut(field, 255 * THRESHOLD, 255).astype(np.uint8)
-        sums = np.asarray(
-            cv2.boxFilter(drops, cv2.CV_32S, (1, length), anchor=(0, length - 1), normalize=False),
-            np.int32,
-        )[length - 1 :]
-        sums *= c.gain
-        sums //= 10 * length
-        straight = np.clip(sums, 0, 255).astype(np.uint8)
-        return self._slant(straight)
+        levels = np.asarray(counts, np.int32)[length - 1 :] * c.light // length
+        return self._slant(np.clip(levels, 0, 255).astype(np.uint8))
+
+    def _thresholds(self, threshold: float) -> NDArray[np.float32]:
+        return (np.float32(threshold) * self.rows.deviation())[:, None]
 
     def _slant(self, straight: Layer) -> Layer:
         """Each row read as far aside as its drops have been carried, between two pixels."""
@@ -177,13 +179,6 @@ class Window:
         mixed += pairs[:, 1:] * (SUBPIXEL - left)
         mixed += SUBPIXEL // 2
         return (mixed // SUBPIXEL).astype(np.uint8)
-
-
-@functools.cache
-def field_table(severity: int) -> NDArray[np.float32]:
-    """The lattice's value for each draw, in grey levels."""
-    values = SEVERITIES[severity - 1].loc + SCALE * draws.normal_table().astype(np.float64)
-    return draws.read_only((255 * values).astype(np.float32))
 
 
 def lay_over(frame: Pixels, layer: Layer, severity: int) -> Pixels:

@@ -84,6 +84,12 @@ def blurred_flakes(
     return blur.layer(height, width, rows)
 
 
+def zoom_of(size: int, zoom: float) -> float:
+    """The pixels from one lattice point to the next in scipy's zoom of so many pixels."""
+    points = math.ceil(size / zoom)
+    return (round(points * zoom) - 1) / (points - 1) if points > 1 else zoom
+
+
 @functools.lru_cache(maxsize=256)
 def zoomed_axis(points: int, zoom: float, start: int, stop: int) -> Axis:
     """Pixels of scipy's linear zoom of ``points`` lattice points, its border repeated outside."""
@@ -110,11 +116,15 @@ def travelling_flakes(height: int, width: int, severity: int, key: Key) -> Layer
     wind = wind_of(int(key.seed), key.dataset, key.video, severity)
     down, right = (step * int(key.frame) for step in wind.steps(height))
     blur = downwards(wind.angle, c.radius, c.sigma)
-    points = max(1, round(width / c.zoom))
+    # One point less than fit: pixels then lie at all places between points, in every frame, and
+    # the number of flakes does not depend on where the lattice has moved to. So it is with
+    # scipy's zoom, whose first and last points are the first and last pixels.
+    points = max(1, math.ceil(width / c.zoom) - 1)
+    zoom = zoom_of(height, c.zoom)
     columns = lattice.wrapping_axis(-blur.left, width + blur.right, right, width, points)
 
     def rows(start: int, stop: int) -> NDArray[np.float32]:
-        first, axis = lattice.moving_axis(start, stop, down, c.zoom)
+        first, axis = lattice.moving_axis(start, stop, down, zoom)
         block = first * lattice.blocks_in_row(points)
         stream = draws.video_stream(key, "snow", severity, "flakes", block)
         field = lattice.draw_rows(stream, int(axis.low[-1]) + 2, points, field_table(severity))
