@@ -207,7 +207,7 @@ def outcome(data: bytes) -> str:
         return str(error)
 
 
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 @given(st.binary(max_size=200))
 def test_random_bytes_are_refused(data):
     assert outcome(data).startswith("x ")
@@ -233,7 +233,7 @@ words = st.sampled_from(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(st.lists(words, max_size=30), st.integers(0, 800), st.integers(0, 60))
 def test_files_with_junk_inside_are_read_or_refused(junk, at, cut):
     text = annotation([Thing(), Thing(BIRD)])

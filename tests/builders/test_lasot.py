@@ -173,21 +173,21 @@ def test_ground_truth_as_other_copies_write_it():
         assert parse_groundtruth(text.encode(), "x") == expected
 
 
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 @given(st.lists(st.tuples(*[st.floats(-1e6, 1e6)] * 4), min_size=1, max_size=20))
 def test_ground_truth_is_read_back_as_written(boxes):
     data = "\n".join(",".join(map(repr, box)) for box in boxes).encode()
     assert parse_groundtruth(data, "x") == boxes
 
 
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 @given(st.lists(st.booleans(), max_size=50), st.sampled_from([",", "\n", ", ", ",\n"]))
 def test_flags_are_read_back_as_written(flags, between):
     data = between.join(str(int(flag)) for flag in flags).encode()
     assert parse_flags(data, "x") == flags
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(st.one_of(st.binary(max_size=100), st.text("0123456789,.-+e\n\r nainf_", max_size=60)))
 def test_anything_is_read_or_refused(data):
     data = data if isinstance(data, bytes) else data.encode()

@@ -195,7 +195,7 @@ COLUMNS = st.sampled_from(
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 @given(_tables())
 def test_any_tables_are_read_or_refused(tables):
     try:
@@ -205,7 +205,7 @@ def test_any_tables_are_read_or_refused(tables):
     assert said.startswith("x ")
 
 
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 @given(st.sampled_from(["videos", "images", "annotations", "categories"]), COLUMNS, st.data())
 def test_one_wrong_value_is_read_or_refused(table, column, data):
     value = data.draw(

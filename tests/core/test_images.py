@@ -95,7 +95,7 @@ def test_the_orientation_in_exif_is_ignored(orientation, write):
     )
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(st.floats(0, 0.9999), st.sampled_from(["jpeg", "progressive", "cmyk", "png"]))
 def test_a_truncated_file_is_an_error_that_names_it(part, kind):
     data = WHOLE[kind]
@@ -147,7 +147,7 @@ def test_a_frame_twenty_thousand_pixels_wide_is_fine():
     assert images.decode(jpeg(pixels), "x").shape == pixels.shape
 
 
-@settings(max_examples=150)
+@settings(max_examples=150, deadline=None)
 @given(
     st.sampled_from(["jpeg", "progressive", "cmyk", "png"]),
     st.lists(st.tuples(st.floats(0, 0.999), st.binary(min_size=1, max_size=4)), max_size=6),
@@ -160,7 +160,7 @@ def test_damaged_files_decode_or_are_refused(kind, damage):
     decoded_or_refused(bytes(data))
 
 
-@settings(max_examples=150)
+@settings(max_examples=150, deadline=None)
 @given(st.sampled_from([b"", b"\xff\xd8", b"\xff\xd8\xff\xc0", b"\x89PNG\r\n\x1a\n"]), st.binary())
 def test_random_bytes_decode_or_are_refused(start, rest):
     decoded_or_refused(start + rest)
@@ -199,7 +199,7 @@ def test_the_size_of_a_png_and_of_no_image(tmp_path):
         images.file_size(tmp_path / "gone")
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(st.integers(1, 40), st.integers(1, 40), st.integers(0, 3), st.randoms())
 def test_png_keeps_every_pixel(height, width, flatness, random):
     rng = np.random.default_rng(random.randrange(1 << 32))
