@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -9,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 
-class NormalizationLayer(nn.Module):
+class NormalizationLayer(nn.Module, ABC):
     """Takes over a BatchNorm2d's scale, shift, source statistics, and what it does afterwards."""
 
     needs_source: ClassVar[bool] = True  # starts from the replaced layer's running statistics
@@ -38,9 +39,9 @@ class NormalizationLayer(nn.Module):
     def setup(self, settings: Mapping[str, Any], noise: torch.Generator) -> None:
         """What the layer needs beside the replaced layer's own."""
 
+    @abstractmethod
     def normalise(self, x: Tensor) -> Tensor:
         """The normalised batch, scaled and shifted."""
-        raise TypeError(f"{type(self).__name__} has no way to normalise.")
 
     def forward(self, x: Tensor) -> Tensor:
         """The batch normalised, then what the replaced layer did afterwards."""

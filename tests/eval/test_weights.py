@@ -187,6 +187,19 @@ def test_preprocessing_is_the_weights_own(monkeypatch):
     assert "shorter side to 256 (bicubic), centre crop of 240" in found.describe()
 
 
+def test_the_samples_classifier_has_its_own_outputs_and_weights():
+    model = load_model("sample")
+    assert model.outputs is not None
+    for name in ("imagenet-vid", "lasot"):
+        classifier = make_classifier(model, class_list(name), "sum")
+        size = model.preprocessing.crop
+        logits = classifier(torch.zeros(1, 3, size, size)).logits
+        known = [wnid for wnid in class_list(name).wnids if wnid in model.outputs]
+        assert logits.shape == (1, len(known))
+    with pytest.raises(InputError, match="has its own weights"):
+        load_model("sample", "IMAGENET1K_V1")
+
+
 def test_a_users_network(user, tmp_path):
     model = load_model(f"{user}:plain")
     assert model.preprocessing == Preprocessing()
