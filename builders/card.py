@@ -97,6 +97,7 @@ def _context(manifest: Manifest, repo: str | None, recipe_only: bool) -> dict[st
         "source_name": source_name,
         "root_example": _ROOTS[manifest.source],
         "split": manifest.split,
+        "split_words": _split_words(manifest, source_name),
         "complete": manifest.complete,
         "videos": f"{manifest.videos:,}",
         "frames": f"{manifest.frames:,}",
@@ -120,7 +121,7 @@ def _context(manifest: Manifest, repo: str | None, recipe_only: bool) -> dict[st
 def _recipe_words(recipe: RecipeEntry) -> dict[str, Any]:
     corruptions = [(name, severity) for name, severity in recipe.corruptions if name != CLEAN]
     severities = sorted({severity for _, severity in corruptions})
-    names = list(dict.fromkeys(name.replace("_", " ") for name, _ in corruptions))
+    names = list(dict.fromkeys(_word(name) for name, _ in corruptions))
     png = recipe.format == "png"
     format_words = (
         "PNG"
@@ -159,6 +160,17 @@ def _rain_words() -> dict[str, Any]:
 
     rows = [{"severity": n, **asdict(row)} for n, row in enumerate(SEVERITIES, 1)]
     return {"rain_rows": rows, "rain_tilt": f"{max(TILTS):g}"}
+
+
+def _word(corruption: str) -> str:
+    return corruption.replace("_", " ").replace("gaussian", "Gaussian")
+
+
+def _split_words(manifest: Manifest, source_name: str) -> str:
+    if is_sample(manifest):
+        return f"`{manifest.split}`, drawn in {source_name}'s layout"
+    part = "" if manifest.complete else " (a part of it)"
+    return f"`{manifest.split}` of {source_name}{part}"
 
 
 def _skipped_words(manifest: Manifest) -> str:

@@ -14,7 +14,7 @@ from vidc.frames import ANNOTATIONS
 from vidc.manifest import Manifest
 from vidc.reading import default_config
 
-SAMPLE = "-sample"
+_SAMPLE = "-sample"
 _PRETTY = {
     "imagenet-vid-c": "ImageNet-VID-C",
     "lasot-c": "LaSOT-C",
@@ -71,12 +71,13 @@ _RENDERED = Terms({"license": "apache-2.0"}, "original")
 
 def is_sample(manifest: Manifest) -> bool:
     """Whether the frames are rendered clips and not anyone's video."""
-    return manifest.name.endswith(SAMPLE)
+    # By these very names: anyone may call a dataset of real videos something-sample.
+    return manifest.name in ("imagenet-vid-c-sample", "lasot-c-sample")
 
 
 def pretty_name(manifest: Manifest) -> str:
     """The dataset's name for people."""
-    base = manifest.name.removesuffix(SAMPLE)
+    base = manifest.name.removesuffix(_SAMPLE) if is_sample(manifest) else manifest.name
     return _PRETTY.get(base, base) + (" (rendered sample)" if is_sample(manifest) else "")
 
 

@@ -73,13 +73,14 @@ def load(
 def default_config(configs: Sequence[str]) -> str:
     """The config that is meant when none is named: snow, or else the first corruption.
 
-    >>> default_config(["clean", "gaussian_noise", "snow"]), default_config(["clean"])
-    ('snow', 'clean')
+    >>> default_config(["clean", "rain", "snow"]), default_config(["clean", "rain_s3", "snow_s3"])
+    ('snow', 'snow_s3')
+    >>> default_config(["clean", "fog"]), default_config(["clean"])
+    ('fog', 'clean')
     """
-    corrupted = [config for config in configs if config != frames.CLEAN]
-    if "snow" in corrupted or not corrupted:
-        return "snow" if corrupted else frames.CLEAN
-    return corrupted[0]
+    corrupted = [config for config in configs if config != frames.CLEAN] or list(configs)
+    snowy = [config for config in corrupted if frames.parse_config(config)[0] == "snow"]
+    return "snow" if "snow" in snowy else (snowy or corrupted)[0]
 
 
 class Reader:

@@ -99,6 +99,7 @@ def test_nothing_of_the_template_is_left(variant):
         for mark in ("{{", "}}", "<!--", "-->", "@@", "None", "Undefined"):
             assert mark not in text, mark
         assert "\n\n\n" not in text
+        assert not re.search(r"[.!]- ", text)  # a list whose lines ran together
 
 
 def test_the_counts_are_the_manifest_s(variant):
@@ -143,6 +144,12 @@ def test_the_terms_are_the_source_s(variant):
         assert "no right to the frames" in section
         assert ("terms of access" in section) == (variant.source == "imagenet-vid")
         assert ("TAO" in section) == (variant.source == "tao-lasot")
+
+
+def test_only_the_project_s_own_sample_is_called_rendered(manifest):
+    text = card.render(dataclasses.replace(manifest, name="imagenet-vid-c-my-sample"))
+    assert "rendered clips" not in text
+    assert "no right to the frames" in card.licence_section(text)
 
 
 def test_the_recipe_is_told(manifest):
