@@ -71,10 +71,10 @@ class Method:
     def changing(self) -> dict[str, Tensor]:
         """The tensors of the network that a batch may change, by name.
 
-        A method that adapts may touch any of them; otherwise only layers that keep statistics
-        of the stream do.
+        A method that adapts, or has a step of its own, may touch any of them; otherwise only
+        layers that keep statistics of the stream do.
         """
-        if self.adapts:
+        if self.adapts or type(self).step is not Method.step:
             return self.classifier.state_dict(keep_vars=True)
         return self.stream_statistics()
 

@@ -151,6 +151,24 @@ def test_any_adapting_method_is_reset_and_continued_exactly(normalization):
     assert not torch.equal(whole[0], whole[1])
 
 
+class Forgetful(Method):
+    """Changes its network in a step of its own, and does not say that it adapts."""
+
+    def step(self, images):
+        with torch.no_grad():
+            self.classifier.backbone[-1].weight.add_(0.1)
+        return super().step(images)
+
+
+def test_a_step_of_its_own_is_reset_too():
+    method = Forgetful(small_classifier(), {})
+    images = torch.randn(4, 3, 8, 8)
+    first, second = method.step(images), method.step(images)
+    assert not torch.equal(first, second)
+    method.reset()
+    assert torch.equal(method.step(images), first)
+
+
 def test_names_and_protocols_need_no_torch():
     code = (
         "import sys; from vidc.eval.methods import parse_columns; "
