@@ -15,34 +15,41 @@ from vidc.frames import Pixels
 
 __all__ = ["RECIPE_VERSION", "TEMPORAL", "Key", "corrupt", "names"]
 
-# Stored in every manifest. The pixels of a key change only with this.
+# Stored in every manifest. The pixels that a key gives change with this and with nothing else.
 RECIPE_VERSION = "1"
 TEMPORAL = ("iid", "coherent")
 
 
 def corrupt(frame: Pixels, name: str, severity: int, key: Key, temporal: str = "iid") -> Pixels:
-    """The frame (height x width x channels, uint8) under a corruption, in a new array."""
+    """The frame (height x width x channels, uint8 RGB or grey) corrupted, in a new array.
+
+    With ``temporal="coherent"`` the flakes of snow and the drops of rain travel through a video;
+    every other corruption is drawn anew for each frame, as all are with ``"iid"``.
+    """
     corruption = lookup(name)
     _check_frame(frame)
+    level = _severity(severity)
+    if not isinstance(key, Key):
+        raise InputError(f"key must be a vidc.corruptions.Key, not a {type(key).__name__}.")
     if temporal not in TEMPORAL:
         raise unknown("temporal", temporal, TEMPORAL)
-    level = _severity(severity)
     return corruption(np.ascontiguousarray(frame), level, key, coherent=temporal == "coherent")
 
 
-def _check_frame(frame: Pixels) -> None:
-    allowed = "height x width x 1 or 3 channels of uint8, none of them empty"
+def _check_frame(frame: object) -> None:
+    allowed = "frame must be uint8 of height x width x channels, 1 or 3 channels and none empty"
     if not isinstance(frame, np.ndarray):
-        raise InputError(f"frame must be {allowed}, not a {type(frame).__name__}.")
+        raise InputError(f"{allowed}, not a {type(frame).__name__}.")
     if frame.dtype != np.uint8:
-        raise InputError(f"frame must be {allowed}, not of dtype {frame.dtype}.")
+        holds = " holding NaN" if frame.dtype.kind == "f" and np.isnan(frame).any() else ""
+        raise InputError(f"{allowed}, not {frame.dtype}{holds}.")
     if frame.ndim != 3 or frame.shape[2] not in (1, 3) or frame.size == 0:
-        raise InputError(f"frame must be {allowed}, not of shape {frame.shape}.")
+        raise InputError(f"{allowed}, not of shape {frame.shape}.")
 
 
-def _severity(severity: int) -> int:
+def _severity(severity: object) -> int:
     try:
-        level = operator.index(severity)
+        level = operator.index(severity)  # type: ignore[arg-type]
     except TypeError:
         level = 0
     if isinstance(severity, bool) or not 1 <= level <= 5:

@@ -87,14 +87,3 @@ def draw_rows(stream: Stream, rows: int, points: int, table: Field) -> Field:
     """The next lattice rows of the stream, their values from a table over the draws."""
     stride = blocks_in_row(points) * draws.BLOCK
     return draws.look_up(table, stream.indices(rows * stride)).reshape(rows, stride)[:, :points]
-
-
-def cut(field: Field, threshold: float, most: float) -> Field:
-    """The field where it is not under the threshold, at most ``most``; 0 elsewhere."""
-    import cv2
-
-    # OpenCV keeps what is above a number, the definition what is not below the threshold.
-    below = np.nextafter(field.dtype.type(threshold), field.dtype.type(0))
-    _, kept = cv2.threshold(field, float(below), 0, cv2.THRESH_TOZERO, dst=field)
-    _, capped = cv2.threshold(kept, most, 0, cv2.THRESH_TRUNC, dst=kept)
-    return np.asarray(capped, field.dtype)

@@ -31,7 +31,7 @@ CORRUPTIONS: dict[str, Corruption] = {
 
 def lookup(name: str) -> Corruption:
     """The corruption called ``name``."""
-    if name not in CORRUPTIONS:
+    if not isinstance(name, str) or name not in CORRUPTIONS:
         raise unknown("corruption", name, CORRUPTIONS)
     return CORRUPTIONS[name]
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from vidc.corruptions import draws, lattice
 from vidc.corruptions.blur import STRIP_PIXELS, downwards
 from vidc.corruptions.draws import Key
-from vidc.corruptions.lattice import SUBPIXEL, Axis
+from vidc.corruptions.lattice import SUBPIXEL, Axis, Field
 from vidc.frames import Pixels
 
 Layer = NDArray[np.uint8]
@@ -79,7 +79,7 @@ def blurred_flakes(
 
     def rows(start: int, stop: int) -> NDArray[np.float32]:
         zoomed = lattice.interpolate(field, zoomed_axis(down, c.zoom, start, stop), columns)
-        return lattice.cut(zoomed, c.threshold, 1).astype(np.float32)
+        return cut(zoomed, c.threshold).astype(np.float32)
 
     return blur.layer(height, width, rows)
 
@@ -129,7 +129,7 @@ def travelling_flakes(height: int, width: int, severity: int, key: Key) -> Layer
         stream = draws.video_stream(key, "snow", severity, "flakes", block)
         field = lattice.draw_rows(stream, int(axis.low[-1]) + 2, points, field_table(severity))
         closed = np.hstack([field, field[:, :1]])
-        return lattice.cut(lattice.interpolate(closed, axis, columns), c.threshold, 1)
+        return cut(lattice.interpolate(closed, axis, columns), c.threshold)
 
     aside, below = 3 * width // 8, height // 12
     layer = blur.layer(height + below, width, rows)
@@ -162,6 +162,17 @@ def field_table(severity: int) -> NDArray[np.float32]:
     """The lattice's value for each draw, for snow that need not be imagecorruptions' to the bit."""
     c = SEVERITIES[severity - 1]
     return draws.read_only((c.loc + c.scale * draws.normal_table()).astype(np.float32))
+
+
+def cut(field: Field, threshold: float) -> Field:
+    """The field where it is not under the threshold, at most 1; 0 elsewhere."""
+    import cv2
+
+    # OpenCV keeps what is above a number, the definition what is not below the threshold.
+    below = np.nextafter(field.dtype.type(threshold), field.dtype.type(0))
+    _, kept = cv2.threshold(field, float(below), 0, cv2.THRESH_TOZERO, dst=field)
+    _, capped = cv2.threshold(kept, 1, 0, cv2.THRESH_TRUNC, dst=kept)
+    return np.asarray(capped, field.dtype)
 
 
 def lay_over(frame: Pixels, layer: Layer, severity: int) -> Pixels:
