@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vidc.commandline import Parser, run
 from vidc.errors import unknown
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from vidc.frames import FrameSource
 
 PROGRAM = "python -m vidc.build"
@@ -66,7 +67,7 @@ def virtual(
         seed=seed,
         stride=stride,
     )
-    opened = open_source(source, Path(root), split=split, allow_missing=allow_missing)
+    opened = open_source(source, root, split=split, allow_missing=allow_missing)
     return VirtualFrames(opened, recipe, limit_videos=limit_videos)
 
 

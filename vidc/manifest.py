@@ -7,19 +7,17 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from vidc.errors import InputError
 from vidc.files import write_whole
 from vidc.frames import ANNOTATIONS, CLEAN, config_name
+from vidc.jsonfields import NAME, Fields
 
 FILE = "manifest.json"
 SCHEMA = 1
 
 # A manifest may come from the internet: these are all the names that it may make us open.
-_NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]*"
-_SHARD = re.compile(rf"data/{_NAME}/{_NAME}-\d{{5,}}-of-\d{{5,}}\.parquet")
-_SHA256 = re.compile(r"[0-9a-f]{64}")
+_SHARD = re.compile(rf"data/{NAME}/{NAME}-[0-9]{{5,}}-of-[0-9]{{5,}}\.parquet")
 _LARGEST_FILE = 256 * 2**20
 
 
@@ -139,7 +137,7 @@ def parse(text: str, where: str) -> Manifest:
         content = json.loads(text)
     except (ValueError, RecursionError):
         raise InputError(f"{where} is not valid JSON: build or download it again") from None
-    fields = _Fields(content, where)
+    fields = Fields(content, where)
     if fields.integer("schema") != SCHEMA:
         raise InputError(
             f"{where} has schema {content['schema']} and this vidc reads {SCHEMA}: "
@@ -169,10 +167,10 @@ def parse(text: str, where: str) -> Manifest:
     return manifest
 
 
-def _recipe(fields: _Fields) -> RecipeEntry:
+def _recipe(fields: Fields) -> RecipeEntry:
     return RecipeEntry(
         version=fields.text("version"),
-        corruptions=fields.corruptions("corruptions"),
+        corruptions=_corruptions(fields),
         size=fields.optional_integer("size", least=1),
         format=fields.name("format"),
         quality=fields.optional_integer("quality"),
@@ -183,7 +181,19 @@ def _recipe(fields: _Fields) -> RecipeEntry:
     )
 
 
-def _build(fields: _Fields) -> BuildEntry:
+def _corruptions(fields: Fields) -> tuple[tuple[str, int], ...]:
+    pairs = []
+    for pair in fields.values("corruptions"):
+        if not (isinstance(pair, list) and len(pair) == 2):
+            raise fields.wrong("corruptions", "a list of [corruption, severity]")
+        entry = Fields({"name": pair[0], "severity": pair[1]}, fields.where)
+        pairs.append((entry.name("name"), entry.integer("severity")))
+    if not pairs or len(set(pairs)) != len(pairs):
+        raise fields.wrong("corruptions", "a list of different corruptions")
+    return tuple(pairs)
+
+
+def _build(fields: Fields) -> BuildEntry:
     return BuildEntry(
         limit_videos=fields.optional_integer("limit_videos", least=1),
         shard_size=fields.integer("shard_size", least=1),
@@ -193,7 +203,7 @@ def _build(fields: _Fields) -> BuildEntry:
     )
 
 
-def _shards(fields: _Fields, paths: list[str]) -> dict[str, Shard]:
+def _shards(fields: Fields, paths: list[str]) -> dict[str, Shard]:
     shards = {}
     for path in paths:
         if not _SHARD.fullmatch(path):
@@ -216,88 +226,3 @@ def _check_shards(manifest: Manifest, where: str) -> None:
     for config, files in names.items():
         if files != expected or not files:
             raise InputError(f"{where} does not list the same shards, 0 to N, for {config}")
-
-
-class _Fields:
-    """A JSON object whose values are asked for by type; anything else is one sentence."""
-
-    def __init__(self, content: object, where: str) -> None:
-        if not isinstance(content, dict):
-            raise InputError(f"{where} is not a JSON object: build or download it again")
-        self.content: dict[str, Any] = content
-        self.where = where
-
-    def wrong(self, key: str, expected: str) -> InputError:
-        return InputError(f"{self.where}: '{key[:200]}' is missing or is not {expected}")
-
-    def text(self, key: str) -> str:
-        value = self.content.get(key)
-        if not isinstance(value, str):
-            raise self.wrong(key, "text")
-        return value
-
-    def optional_text(self, key: str) -> str | None:
-        return None if key in self.content and self.content[key] is None else self.text(key)
-
-    def name(self, key: str) -> str:
-        value = self.text(key)
-        if not re.fullmatch(_NAME, value):
-            raise self.wrong(key, "a plain name")
-        return value
-
-    def sha256(self, key: str) -> str:
-        value = self.text(key)
-        if not _SHA256.fullmatch(value):
-            raise self.wrong(key, "a sha256")
-        return value
-
-    def integer(self, key: str, least: int = 0) -> int:
-        value = self.content.get(key)
-        if not isinstance(value, int) or isinstance(value, bool) or value < least:
-            raise self.wrong(key, f"a whole number from {least}")
-        return value
-
-    def optional_integer(self, key: str, least: int = 0) -> int | None:
-        if key in self.content and self.content[key] is None:
-            return None
-        return self.integer(key, least)
-
-    def boolean(self, key: str) -> bool:
-        value = self.content.get(key)
-        if not isinstance(value, bool):
-            raise self.wrong(key, "true or false")
-        return value
-
-    def inner(self, key: str) -> _Fields:
-        if not isinstance(self.content.get(key), dict):
-            raise self.wrong(key, "an object")
-        return _Fields(self.content[key], f"{self.where}, {key}")
-
-    def keys_of(self, key: str) -> list[str]:
-        return sorted(self.inner(key).content)
-
-    def _list(self, key: str) -> list[Any]:
-        value = self.content.get(key)
-        if not isinstance(value, list):
-            raise self.wrong(key, "a list")
-        return value
-
-    def entries(self, key: str) -> list[_Fields]:
-        return [_Fields(entry, f"{self.where}, {key}") for entry in self._list(key)]
-
-    def texts(self, key: str) -> tuple[str, ...]:
-        values = self._list(key)
-        if not all(isinstance(value, str) for value in values):
-            raise self.wrong(key, "a list of texts")
-        return tuple(values)
-
-    def corruptions(self, key: str) -> tuple[tuple[str, int], ...]:
-        pairs = []
-        for pair in self._list(key):
-            if not (isinstance(pair, list) and len(pair) == 2):
-                raise self.wrong(key, "a list of [corruption, severity]")
-            entry = _Fields({"name": pair[0], "severity": pair[1]}, f"{self.where}, {key}")
-            pairs.append((entry.name("name"), entry.integer("severity")))
-        if not pairs or len(set(pairs)) != len(pairs):
-            raise self.wrong(key, "a list of different corruptions")
-        return tuple(pairs)
