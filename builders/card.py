@@ -57,12 +57,8 @@ def licence_section(card: str) -> str:
 
 
 def template() -> str:
-    """DATASET_CARD.md: beside the package where it is installed, else at the project's top."""
-    package = resources.files("vidc")
-    for place in (package / TEMPLATE, package / ".." / TEMPLATE):
-        if place.is_file():
-            return place.read_text("utf-8")
-    raise FileNotFoundError(TEMPLATE)
+    """DATASET_CARD.md, which is in the package by a link, as the builders are."""
+    return (resources.files("vidc") / TEMPLATE).read_text("utf-8")
 
 
 def _environment() -> Environment:
