@@ -142,7 +142,13 @@ class _Shard:
             raise mistake
         root = self._job.root
         name = str(file.relative_to(root)) if file.is_relative_to(root) else file.name
-        self._skipped.append(Skipped(name, str(mistake).replace(f"{root}/", "")))
+        why = str(mistake).replace(f"{root}/", "")
+        self._skipped.append(Skipped(_storable(name), _storable(why)))
+
+
+def _storable(text: str) -> str:
+    """The text without what a file name may hold and a text file may not."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def make_row(prepared: Prepared, recipe: Recipe) -> Row:

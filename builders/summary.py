@@ -20,7 +20,6 @@ def say(text: str) -> None:
 def show_plan(plan: Plan, engine: Engine) -> None:
     """What is going to be built."""
     settings = plan.settings
-    workers = 1 if engine.name == "serial" else engine.workers or cores()
     say(f"{settings.name} from {settings.source} {settings.split}: {_number(plan.videos, 'video')}")
     if plan.missing:
         total = plan.videos + len(plan.empty) + len(plan.missing)
@@ -28,10 +27,18 @@ def show_plan(plan: Plan, engine: Engine) -> None:
     say(f"  configs: {', '.join(settings.configs)}")
     say(
         f"  plan: {_number(plan.frames, 'frame')} each, {_number(len(plan.tasks), 'shard')} each, "
-        f"about {size(estimated_bytes(settings.recipe, plan.frames))}, about "
-        f"{duration(estimated_seconds(settings.recipe, plan.frames, workers))} "
-        f"with {_number(workers, 'worker')}"
+        f"about {size(estimated_bytes(settings.recipe, plan.frames))}, {_expected(plan, engine)}"
     )
+
+
+def _expected(plan: Plan, engine: Engine) -> str:
+    """About how long it takes; a cluster's cores are not known here."""
+    recipe = plan.settings.recipe
+    if engine.name == "ray":
+        return f"about {duration(estimated_seconds(recipe, plan.frames, 1))} of one core's time"
+    workers = 1 if engine.name == "serial" else engine.workers or cores()
+    seconds = estimated_seconds(recipe, plan.frames, workers)
+    return f"about {duration(seconds)} with {_number(workers, 'worker')}"
 
 
 def show_result(manifest: Manifest, out: Path, frames_now: int, seconds: float) -> None:

@@ -37,16 +37,21 @@ _REASONS = {
 
 @contextmanager
 def explained(out: Path) -> Iterator[None]:
-    """Tell what is wrong with the output folder in one sentence."""
+    """Tell what is wrong with the output folder in one sentence; other files are other matters."""
     try:
         yield
     except OSError as error:
-        if error.errno not in _REASONS:
+        if error.errno not in _REASONS or not _concerns(out.absolute(), error.filename):
             raise
         raise InputError(
             f"{out} {_REASONS[error.errno]}, then give the same command again: it continues "
             "with what is not finished"
         ) from error
+
+
+def _concerns(out: Path, file: str | None) -> bool:
+    """Whether a file is in the output folder or on the way to it; writes do not name theirs."""
+    return file is None or Path(file).is_relative_to(out) or out.is_relative_to(file)
 
 
 @dataclass(frozen=True)
