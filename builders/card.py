@@ -41,7 +41,7 @@ def write(folder: Path) -> None:
 
 def render(manifest: Manifest, repo: str | None = None, *, recipe_only: bool = False) -> str:
     """The text of README.md; ``repo`` is its Hub id where it is known."""
-    import yaml  # type: ignore[import-untyped]
+    import yaml
 
     header = yaml.safe_dump(
         metadata(manifest, recipe_only), sort_keys=False, allow_unicode=True, width=1000
