@@ -142,3 +142,12 @@ def test_small_and_thin_frames_work(size, temporal):
         out = corrupt(frame, "snow", severity, KEY, temporal)
         assert out.shape == frame.shape
         assert (out >= frame).all()
+
+
+@pytest.mark.parametrize("keep", sorted({c.keep for c in SNOW}))
+def test_the_division_of_gray_is_exact_for_every_gray(keep):
+    """float32 holds the dividend; the quotient must not be rounded up to a whole number."""
+    exact = 3 * (20 - keep) * (np.arange(255_001) + 85_000)
+    assert exact.max() < 2**24
+    divided = exact.astype(np.float32) / np.float32(2_000)
+    assert np.array_equal(divided.astype(np.int16), exact // 2_000)

@@ -56,7 +56,7 @@ def travelling_snow(height, width, c, name, angle, moved):
     lattice = Lattice(name, max(1, math.ceil(width / c.zoom) - 1))
     first_to_last = math.ceil(height / c.zoom) - 1
     zoom = (round((first_to_last + 1) * c.zoom) - 1) / first_to_last
-    rows = height + height // 12
+    rows = height + height // 24
     weights = [math.exp(-(i**2) / (2 * c.sigma**2)) for i in range(2 * c.radius + 1)]
     sine, cosine = math.sin(math.radians(angle)), math.cos(math.radians(angle))
 
@@ -74,7 +74,7 @@ def travelling_snow(height, width, c, name, angle, moved):
                 for i, weight in enumerate(weights)
             )
             layer[y, x] = round(255 * blurred / sum(weights))
-    aside, below = 3 * width // 8, height // 12
+    aside, below = 3 * width // 8, height // 24
     second = [[layer[y, (x - aside) % width] for x in range(width)] for y in range(height)]
     return np.minimum(layer[below:] + np.array(second), 255)
 

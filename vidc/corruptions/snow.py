@@ -41,8 +41,6 @@ SEVERITIES = (
 ANGLES = (-135.0, -45.0)
 # Coherent snow falls this many pixels a frame in a picture of 224 rows.
 SPEEDS = (3.0, 7.0)
-# ITU-R 601's weights in thousandths; one channel is its own gray.
-_GRAY = {3: np.array([[299, 587, 114]], np.float32), 1: np.array([[1000]], np.float32)}
 
 
 def snow(frame: Pixels, severity: int, key: Key, *, coherent: bool) -> Pixels:
@@ -131,7 +129,7 @@ def travelling_flakes(height: int, width: int, severity: int, key: Key) -> Layer
         closed = np.hstack([field, field[:, :1]])
         return cut(lattice.interpolate(closed, axis, columns), c.threshold)
 
-    aside, below = 3 * width // 8, height // 12
+    aside, below = 3 * width // 8, height // 24
     layer = blur.layer(height + below, width, rows)
     return np.asarray(cv2.add(layer[below:], np.roll(layer[:height], aside, axis=1)), np.uint8)
 
@@ -193,16 +191,17 @@ def lay_over(frame: Pixels, layer: Layer, severity: int) -> Pixels:
 def paler(frame: Pixels, keep: int) -> Pixels:
     """floor(m·v + (1 - m)·max(v, 1.5·gray + 127.5)) with m = keep/20, exactly, saturated.
 
-    That is max(v, floor((keep·v + q)/20)) with q = floor((20 - keep)·(3·gray + 255)/2), where
-    gray is in thousandths; every number on the way is an integer that its type holds exactly.
+    That is max(v, floor((keep·v + q)/20)) with q = floor((20 - keep)·(3·gray + 255)/2). With gray
+    in thousandths, all numbers up to the divisions are integers that their types hold exactly.
     """
     import cv2
 
-    gray = np.asarray(cv2.transform(frame.astype(np.float32), _GRAY[frame.shape[2]]), np.float32)
-    gray += 85_000
-    gray *= 3 * (20 - keep)
-    gray /= 2_000
-    q = gray.astype(np.int16)
+    # 299, 587 and 114 are ITU-R 601's weights for gray; one channel is its own gray.
+    weights = [299, 587, 114, 85_000] if frame.shape[2] == 3 else [1_000, 85_000]
+    to_veil = 3 * (20 - keep) * np.array([weights], np.float32)
+    veil = np.asarray(cv2.transform(frame.astype(np.float32), to_veil), np.float32)
+    veil /= 2_000
+    q = veil.astype(np.int16)
     mixed = np.asarray(cv2.merge([q] * frame.shape[2]), np.int16).reshape(frame.shape)
     mixed += frame.astype(np.int16) * np.int16(keep)
     mixed //= np.int16(20)

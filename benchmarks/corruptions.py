@@ -1,0 +1,166 @@
+"""Corruptions against imagecorruptions, one thread: ``python -m benchmarks.corruptions [--quick]``.
+
+What is compared runs in turns in one process, in batches, and each figure is the median of its
+batches, in seconds of this thread on a processor, which other programs disturb least. The last
+columns say how far the pixels are from imagecorruptions' on the same draws.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import statistics
+import sys
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from tests.reference import imagecorruptions_draws as package
+from tests.reference import pictures
+from vidc.corruptions import Key, corrupt, draws
+from vidc.corruptions.snow import SEVERITIES as SNOW
+from vidc.frames import Pixels
+
+SIZES = ((224, 224), (720, 1280))
+SEVERITY = 5
+FASTER = {
+    ("gaussian_noise", (224, 224)): 10,
+    ("snow", (224, 224)): 8,
+    ("gaussian_noise", (720, 1280)): 8,
+    ("snow", (720, 1280)): 8,
+}
+RAIN_AGAINST_SNOW = 1.5
+# No slower, as far as alternating batches can tell.
+COHERENT_AGAINST_IID = 1.05
+BATCH_SECONDS = 0.03
+
+
+def measure(quick: bool) -> list[dict[str, Any]]:
+    """The ratios that have floors, at severity 5."""
+    rows = []
+    for size in SIZES:
+        times = _times(_contenders(size, SEVERITY), rounds=7 if quick else 25)
+        rows += _ratios(size, times)
+    return rows
+
+
+def _ratios(size: tuple[int, int], times: Mapping[str, float]) -> list[dict[str, Any]]:
+    where = f"{size[0]}×{size[1]}, severity {SEVERITY}"
+    rows = []
+    for name in ("gaussian_noise", "snow"):
+        ratio, floor = times[f"imagecorruptions {name}"] / times[name], FASTER[name, size]
+        row = _row(f"{name}, {where}: faster than imagecorruptions", ratio)
+        rows.append(row | {"floor": f"≥ {floor}", "holds": ratio >= floor})
+    bounds = [("rain", "snow", RAIN_AGAINST_SNOW)]
+    bounds += [(f"coherent {name}", name, COHERENT_AGAINST_IID) for name in ("snow", "rain")]
+    for name, base, most in bounds:
+        ratio = times[name] / times[base]
+        row = _row(f"{name}, {where}: time against {base}", ratio)
+        rows.append(row | {"floor": f"≤ {most}", "holds": ratio <= most})
+    return rows
+
+
+def _row(name: str, value: float) -> dict[str, Any]:
+    return {"name": name, "value": value, "unit": "×"}
+
+
+def _contenders(size: tuple[int, int], severity: int) -> dict[str, Callable[[], object]]:
+    import imagecorruptions
+
+    frame = pictures.made(1, *size)
+    numbers = itertools.count()
+
+    def ours(name: str, temporal: str = "iid") -> Callable[[], object]:
+        # A new key each time, as in a build: nothing may be found ready from the call before.
+        return lambda: corrupt(frame, name, severity, _key(next(numbers)), temporal)
+
+    def theirs(name: str) -> Callable[[], object]:
+        return lambda: imagecorruptions.corrupt(frame, severity, name)
+
+    return {
+        **{name: ours(name) for name in ("gaussian_noise", "snow", "rain")},
+        **{f"coherent {name}": ours(name, "coherent") for name in ("snow", "rain")},
+        **{f"imagecorruptions {name}": theirs(name) for name in ("gaussian_noise", "snow")},
+    }
+
+
+def _key(number: int) -> Key:
+    return Key(0, "lasot", "bird-3", number)
+
+
+def _times(contenders: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:
+    """The median seconds of a call of each, batches taking turns."""
+    import cv2
+
+    cv2.setNumThreads(1)
+    sizes = {}
+    for name, call in contenders.items():
+        call()
+        sizes[name] = max(1, round(BATCH_SECONDS / _seconds(call, 2)))
+    found: dict[str, list[float]] = {name: [] for name in contenders}
+    for _ in range(rounds):
+        for name, call in contenders.items():
+            found[name].append(_seconds(call, sizes[name]))
+    return {name: statistics.median(times) for name, times in found.items()}
+
+
+def _seconds(call: Callable[[], object], count: int) -> float:
+    start = time.thread_time()
+    for _ in range(count):
+        call()
+    return (time.thread_time() - start) / count
+
+
+def _difference(name: str, size: tuple[int, int], severity: int) -> tuple[int, float]:
+    """The largest difference from imagecorruptions in levels, and the share that differs."""
+    frame, key = pictures.made(1, *size), _key(0)
+    stream = draws.frame_stream(key, name, severity)
+    theirs: Pixels
+    if name == "snow":
+        angle = stream.between(-135, -45)
+        shape = package.centre(*size, SNOW[severity - 1].zoom)
+        theirs = package.snow(frame, severity, _normals(stream, shape), angle)
+    else:
+        theirs = package.gaussian_noise(frame, severity, _normals(stream, frame.shape))
+    off = np.abs(corrupt(frame, name, severity, key).astype(int) - theirs)
+    return int(off.max()), float((off > 0).mean())
+
+
+def _normals(stream: draws.Stream, shape: tuple[int, ...]) -> Any:
+    indices = stream.indices(math.prod(shape))
+    return draws.normal_table().astype(np.float64)[indices].reshape(shape)
+
+
+def main(words: list[str]) -> int:
+    """Print the table of all severities, then the floors; exit code 1 where one does not hold."""
+    quick = "--quick" in words
+    print(
+        "| corruption | size | severity | frames/s | imagecorruptions | ratio | largest off | off |"
+    )
+    print("|---|---|---:|---:|---:|---:|---:|---:|")
+    for size, severity in itertools.product(SIZES, range(1, 6)):
+        times = _times(_contenders(size, severity), rounds=3 if quick else 9)
+        for name in (key for key in times if not key.startswith("imagecorruptions")):
+            print(_line(name, size, severity, times))
+    rows = measure(quick)
+    print("\n| what | measured | floor | holds |\n|---|---:|---:|---|")
+    for row in rows:
+        holds = "yes" if row["holds"] else "**no**"
+        print(f"| {row['name']} | {row['value']:.2f} {row['unit']} | {row['floor']} | {holds} |")
+    return 0 if all(row["holds"] for row in rows) else 1
+
+
+def _line(name: str, size: tuple[int, int], severity: int, times: Mapping[str, float]) -> str:
+    cells = [name, f"{size[0]}×{size[1]}", str(severity), f"{1 / times[name]:.0f}"]
+    theirs = times.get(f"imagecorruptions {name}")
+    if theirs is None:
+        return f"| {' | '.join(cells)} | | | | |"
+    most, share = _difference(name, size, severity)
+    cells += [f"{1 / theirs:.0f}", f"{theirs / times[name]:.1f}×", str(most), f"{share:.1e}"]
+    return f"| {' | '.join(cells)} |"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
