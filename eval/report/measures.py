@@ -114,5 +114,5 @@ def error_since_change(since: Ints, wrong: Flags) -> SinceChange:
         stops=edges[filled + 1],
         frames=frames[filled],
         error=mistakes[filled] * 100.0 / frames[filled],
-        enough=max(1, min(ENOUGH_FRAMES, len(wrong) // 50)),
+        enough=max(1, min(ENOUGH_FRAMES, len(wrong) // 100)),
     )

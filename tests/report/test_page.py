@@ -189,7 +189,7 @@ def test_a_run_of_one_frame_and_one_column_has_a_page(tmp_path):
 
 def test_many_cells_share_the_room_of_the_page(tmp_path):
     corruptions = tuple(f"corruption_{i}" for i in range(30))
-    shape = Shape(corruptions=corruptions, seeds=(0, 1), videos=60, frames=600)
+    shape = Shape(corruptions=corruptions, seeds=(0, 1), videos=40, frames=300)
     html, _ = make(tmp_path, shape)
     data = payload(html)
     assert len(data["views"]) == 60

@@ -1,5 +1,7 @@
 // The three charts of a cell: over the stream, since a change of class, and reliability.
 
+const STRIP = 14;
+
 function steps(total, most) {
   const rough = total / most;
   const power = 10 ** Math.floor(Math.log10(Math.max(1, rough)));
@@ -41,7 +43,7 @@ function streamChart(host, cell, state, range) {
   linePlot(host, {
     label: "Error over the stream, percent", xs: curves.positions, xRange: [0, cell.frames - 1],
     xTicks: ticks, xTitle: cell.stretches ? "frames seen; stripes are videos" : "frames seen",
-    range, series, stretches: cell.stretches, total: cell.frames, describe,
+    range, series, strip: STRIP, stretches: cell.stretches, total: cell.frames, describe,
   });
   const every = Math.ceil(curves.positions.length / 20);
   const rows = () => curves.positions
@@ -57,13 +59,12 @@ function enoughFrames({ since }) {
   return Object.fromEntries(Object.entries(since.error).map(([id, values]) => [id, kept(values)]));
 }
 
-function sinceChart(host, cell, state, range, batch) {
+function sinceChart(host, cell, state, range, batch, last) {
   const since = cell.since;
   const series = seriesOf(cell, enoughFrames(cell), state);
   const all = seriesOf(cell, since.error, state);
   // A bin is drawn at the middle of its frames on a logarithmic axis.
   const middles = since.starts.map((start, i) => Math.sqrt((start + 1) * since.stops[i]));
-  const last = since.stops[since.stops.length - 1];
   const ticks = [];
   for (let at = 1; at <= last; at *= 2) ticks.push({ at, text: count(at) });
   const span = (i) => (since.stops[i] - since.starts[i] === 1

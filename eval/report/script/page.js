@@ -10,12 +10,16 @@ const KINDS = {
   },
   since: {
     pick: enoughFrames,
-    add: (host, cell, run, range) => sinceChart(host, cell, state, range, run.batch),
+    add: (host, cell, run, range) => sinceChart(host, cell, state, range, run.batch, longest()),
   },
   reliability: { add: (host, cell) => reliabilityChart(host, cell, state) },
   classes: { add: (host, cell) => matrix(host, cell, "classes", state) },
   videos: { add: (host, cell) => matrix(host, cell, "videos", state) },
 };
+
+// The panels of a view share their axes, or the eye compares what cannot be compared.
+const longest = () => Math.max(
+  ...data.views[state.view].cells.filter(Boolean).flatMap((cell) => cell.since.stops));
 
 function show(kind) {
   const host = document.querySelector(`[data-chart="${kind}"]`);

@@ -85,15 +85,15 @@ const slider = (label, points, width, height) => draw("svg", {
 });
 
 // spec: label, xs, xRange [min, max], xTicks [{at, text}], xTitle, scale (a function of x),
-// range (of y), series [{column, name, values}], stretches, total, reference {at, text},
-// describe(i) -> {title, detail, values}.
+// range (of y), series [{column, name, values}], strip (height kept for stripes), stretches,
+// total, reference {at, text}, describe(i) -> {title, detail, values}.
 function linePlot(host, spec) {
   const plot = make("div", { class: "plot" });
   host.append(plot);
   const width = Math.max(260, plot.clientWidth);
   const named = width >= WIDE;
-  const strip = spec.stretches ? 14 : 0;
-  const area = { left: 42, right: width - (named ? 92 : 8), top: 10, bottom: HEIGHT - 42 - strip };
+  const strip = spec.strip ?? 0;
+  const area = { left: 46, right: width - (named ? 92 : 8), top: 10, bottom: HEIGHT - 42 - strip };
   const scale = spec.scale ?? ((value) => value);
   const [low, high] = spec.xRange.map(scale);
   const x = (value) =>
@@ -142,7 +142,7 @@ function drawAxes(svg, spec, x, y, area) {
         tick === spec.range.max ? `${tick} %` : `${tick}`),
     );
   }
-  const under = area.bottom + (spec.stretches ? 14 : 0);
+  const under = area.bottom + (spec.strip ?? 0);
   let free = -Infinity;
   for (const { at, text } of spec.xTicks) {
     if (x(at) < free) continue;
