@@ -25,6 +25,15 @@ class Axis:
     low: NDArray[np.intp]
     fraction: Field
 
+    def part(self, start: int, stop: int) -> Axis:
+        """The pixels from ``start`` to ``stop``."""
+        return Axis(self.low[start:stop], self.fraction[start:stop])
+
+    def used(self, points: Field) -> tuple[Field, Axis]:
+        """The lattice rows that the pixels of this axis lie between, and the axis on these."""
+        first = int(self.low[0])
+        return points[first : int(self.low[-1]) + 2], Axis(self.low - first, self.fraction)
+
     def deviation(self) -> Field:
         """The standard deviation that interpolation along the axis leaves of unit noise."""
         return np.asarray(np.sqrt((1 - self.fraction) ** 2 + self.fraction**2))
@@ -37,9 +46,8 @@ def interpolate(points: Field, rows: Axis, columns: Axis) -> Field:
     fused arithmetic can change a bit. The steps between points are taken on the lattice, which
     is smaller than the picture.
     """
-    first = int(rows.low[0])
-    used = points[first : int(rows.low[-1]) + 2]
-    return down(across(used, columns), Axis(rows.low - first, rows.fraction))
+    used, rows = rows.used(points)
+    return down(across(used, columns), rows)
 
 
 def across(points: Field, columns: Axis) -> Field:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vidc.corruptions import draws, lattice
+from vidc.corruptions.blur import STRIP_PIXELS
 from vidc.corruptions.draws import Key, Stream
 from vidc.corruptions.lattice import SUBPIXEL, Axis
 from vidc.frames import Pixels
@@ -144,25 +145,35 @@ class Window:
         """The layer that the stream's drops make."""
         import cv2
 
-        c = SEVERITIES[self.severity - 1]
         length = streak_length(self.height, self.severity)
+        drops = self._drops(stream).view(np.uint8)
+        # Sums of a column's last rows, in integers. Those of the first rows are not whole.
+        counts = cv2.boxFilter(
+            *(drops, cv2.CV_32S, (1, length)), anchor=(0, length - 1), normalize=False
+        )
+        levels = np.asarray(counts, np.int32)[length - 1 :]
+        levels *= SEVERITIES[self.severity - 1].light
+        levels //= length
+        return self._slant(np.clip(levels, 0, 255, out=levels).astype(np.uint8))
+
+    def _drops(self, stream: Stream) -> NDArray[np.bool_]:
+        """Where there is a drop, before it streaks.
+
+        Between lattice points interpolated noise is weaker. Measured in its own deviation it
+        passes the threshold as often everywhere, and drops do not keep to the lattice's lines.
+        """
         rows = int(self.rows.low[-1]) + 2
         normals = lattice.draw_rows(stream, rows, self.points, draws.normal_table())
-        # Between lattice points interpolated noise is weaker. Measured in its own deviation, it
-        # passes the threshold as often everywhere, and drops do not keep to the lattice's lines.
         lines = lattice.across(normals, self.columns)
         lines /= self.columns.deviation()
-        drops = lattice.down(lines, self.rows) >= self._thresholds(c.threshold)
-        counts = cv2.boxFilter(
-            *(drops.view(np.uint8), cv2.CV_32S, (1, length)),
-            anchor=(0, length - 1),
-            normalize=False,
-        )
-        levels = np.asarray(counts, np.int32)[length - 1 :] * c.light // length
-        return self._slant(np.clip(levels, 0, 255).astype(np.uint8))
-
-    def _thresholds(self, threshold: float) -> NDArray[np.float32]:
-        return (np.float32(threshold) * self.rows.deviation())[:, None]
+        threshold = np.float32(SEVERITIES[self.severity - 1].threshold)
+        drops = np.empty((len(self.rows.low), lines.shape[1]), np.bool_)
+        strip = max(1, STRIP_PIXELS // lines.shape[1])
+        for top in range(0, len(drops), strip):
+            used, axis = self.rows.part(top, top + strip).used(lines)
+            least = threshold * axis.deviation()[:, None]
+            np.greater_equal(lattice.down(used, axis), least, out=drops[top : top + strip])
+        return drops
 
     def _slant(self, straight: Layer) -> Layer:
         """Each row read as far aside as its drops have been carried, between two pixels."""
