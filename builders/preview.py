@@ -70,10 +70,10 @@ def main(args: argparse.Namespace) -> int:
     if args.video:
         clip = itertools.islice(shots, args.frames)
         count = write_video(out, clip, chosen, args.severity, args.temporal)
-        say(f"{out}: {count} frames, {len(chosen)} corruptions at severity {args.severity}")
+        say(f"{out}: {count} frames of {', '.join(chosen)} at severity {args.severity}")
         return 0
     write_sheet(out, next(shots), chosen, args.temporal)
-    say(f"{out}: {len(chosen)} corruptions at severities 1 to 5")
+    say(f"{out}: {', '.join(chosen)} at severities 1 to 5")
     return 0
 
 

@@ -1,0 +1,143 @@
+"""Preview: the sheet and the clip hold the pixels that corrupt() gives, and mistakes are told."""
+
+import cv2
+import numpy as np
+import pytest
+from PIL import Image
+
+from tests.builders import trees
+from tests.reference import pictures
+from vidc.build import main, virtual
+from vidc.builders import sheet
+from vidc.builders.crop import Crop
+from vidc.corruptions import Key, corrupt, names
+from vidc.errors import InputError
+
+
+@pytest.fixture
+def photo(tmp_path):
+    path = tmp_path / "photo.png"
+    Image.fromarray(pictures.made(1, 64, 64)).save(path)
+    return path
+
+
+def holds(pixels, picture):
+    """Whether a picture is somewhere in the pixels, whole."""
+    match = cv2.matchTemplate(pixels, picture, cv2.TM_SQDIFF)
+    at = np.unravel_index(match.argmin(), match.shape)
+    part = pixels[at[0] : at[0] + len(picture), at[1] : at[1] + picture.shape[1]]
+    return np.array_equal(part, picture)
+
+
+def read(file):
+    return np.array(Image.open(file).convert("RGB"))
+
+
+def test_a_sheet_holds_the_clean_frame_and_all_severities(photo, tmp_path, capsys):
+    out = tmp_path / "sheet.png"
+    arguments = ["--frame", str(photo), "--size", "56", "--corruptions", "snow", "rain"]
+    assert main(["preview", *arguments, "--out", str(out), "--seed", "3"]) == 0
+    made = read(out)
+    clean = read(photo)[4:60, 4:60]  # 64 is 56 · 256/224: nothing to resize, the middle is kept
+    assert holds(made, clean)
+    for name in ("snow", "rain"):
+        for severity in range(1, 6):
+            assert holds(made, corrupt(clean, name, severity, Key(3, "preview", "photo.png", 0)))
+    assert str(out) in capsys.readouterr().out
+
+
+def test_all_twenty_fit_on_a_sheet(photo, tmp_path):
+    out = tmp_path / "sheet.png"
+    main(
+        [
+            "preview",
+            "--frame",
+            str(photo),
+            "--size",
+            "56",
+            "--corruptions",
+            "all",
+            "--out",
+            str(out),
+        ]
+    )
+    assert read(out).shape[0] > len(names()) * 56
+
+
+def test_without_arguments_the_sample_is_drawn(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["preview"]) == 0
+    made = read(tmp_path / "preview.png")
+    assert made.shape[1] > 6 * 224
+    assert [file.name for file in tmp_path.iterdir()] == ["preview.png"]
+
+
+def frames_of(file):
+    video, found = cv2.VideoCapture(str(file)), []
+    while True:
+        there, frame = video.read()
+        if not there:
+            return found
+        found.append(frame[..., ::-1])
+
+
+def test_a_video_shows_the_clip_under_each_corruption(photo, tmp_path):
+    out = tmp_path / "clip.mp4"
+    arguments = ["--frame", str(photo), "--video", "--frames", "6", "--temporal", "coherent"]
+    assert main(["preview", *arguments, "--corruptions", "snow", "--out", str(out)]) == 0
+    found = frames_of(out)
+    assert len(found) == 6
+    assert {file.name for file in tmp_path.iterdir()} == {"clip.mp4", "photo.png"}
+    # The last tile is the snow, which MP4 keeps but for its own small losses.
+    clean = read_resized(photo)
+    for number, frame in enumerate(found):
+        snow = corrupt(clean, "snow", 5, Key(0, "preview", "photo.png", number), "coherent")
+        tile = frame[-224 - sheet.GAP : -sheet.GAP, -224 - sheet.GAP : -sheet.GAP]
+        off = [np.abs(tile.astype(float) - other).mean() for other in (snow, clean)]
+        assert off[0] < 0.5 * off[1]
+
+
+def read_resized(photo):
+    pixels = read(photo)
+    return Crop.of(pixels.shape[:2], 224).pixels(pixels)
+
+
+def test_a_source_gives_the_frames_that_a_build_stores(tmp_path):
+    root = trees.write_imagenet_vid(tmp_path / "clean", {"ILSVRC2015_val_00000000": 3})
+    out = tmp_path / "sheet.png"
+    arguments = ["imagenet-vid", "--root", str(root), "--size", "32", "--out", str(out)]
+    assert main(["preview", *arguments, "--corruptions", "rain"]) == 0
+    stored = virtual("imagenet-vid", root, "rain", 4, size=32, allow_missing=True)
+    first = next(iter(stored.frames([0])))
+    assert holds(read(out), first.image)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--frame", "missing.png"], ["missing.png"]),
+        (["--corruptions", "snwo"], ["snwo", "did you mean 'snow'"]),
+        (["--out", "sheet.jpg"], ["--out", "sheet.jpg", ".png"]),
+        (["--video", "--out", "clip.png"], ["--out", "clip.png", ".mp4"]),
+        (["--out", "nowhere/sheet.png"], ["--out", "nowhere"]),
+        (["lasot"], ["lasot", "--root"]),
+        (["--root", "x"], ["--root", "source"]),
+        (["lasot", "--root", "x", "--frame", "y.png"], ["--frame", "source"]),
+        (["lasto", "--root", "."], ["lasto", "did you mean 'lasot'"]),
+        (["lasot", "--root", "nowhere"], ["--root", "nowhere"]),
+        (["--severity", "6", "--video"], ["--severity", "6"]),
+        (["--size", "1"], ["--size", "1"]),
+        (["--frames", "0"], ["--frames", "0"]),
+        (["--temporal", "still"], ["temporal", "still"]),
+        (["--corruptions", "fog", "--size", "20"], ["20 x 20", "fog", "32"]),
+        (["--corruptions", "fog", "--size", "20", "--video"], ["20 x 20", "fog", "32"]),
+    ],
+    ids=" ".join,
+)
+def test_mistakes_are_told_and_nothing_is_left(arguments, words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError) as told:
+        main(["preview", *arguments])
+    assert all(word in str(told.value) for word in words), str(told.value)
+    assert "\n" not in str(told.value)
+    assert not list(tmp_path.iterdir())
