@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -19,6 +20,9 @@ def main(arguments: Sequence[str]) -> int:
         code: int = report(arguments[1:])
         return code
     options = parse(arguments)
+    # Threads that wait for each other's share of a network should sleep: spinning, which is the
+    # default, takes the cores from the threads that decode. It is read when torch is loaded.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
     from vidc.eval.evaluate import evaluate_options
 

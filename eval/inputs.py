@@ -96,7 +96,7 @@ class VirtualInput:
     source: str
     root: str
     split: str | None
-    limit_videos: int | None
+    allow_missing: bool
 
     def corruptions(self, names: Sequence[str], severities: Sequence[int]) -> list[Corruption]:
         """As asked for; by default the paper's three at severity 5."""
@@ -113,7 +113,16 @@ class VirtualInput:
 
     def open(self, corruption: Corruption, threads: int | None) -> FrameSource:
         """The frames of one corruption, made on the fly."""
-        return _virtual(self.source, self.root, self.split, self.limit_videos, corruption)
+        from vidc.build import virtual
+
+        return virtual(
+            self.source,
+            self.root,
+            *corruption,
+            split=self.split,
+            allow_missing=self.allow_missing,
+            threads=threads,
+        )
 
 
 def built_input(path_or_id: str) -> BuiltInput:
@@ -132,11 +141,13 @@ def _fingerprint(manifest: Manifest) -> str:
 
 
 def virtual_input(
-    source: str, root: str, split: str | None = None, limit_videos: int | None = None
+    source: str, root: str, split: str | None = None, allow_missing: bool = False
 ) -> VirtualInput:
-    """Look at a clean source: which videos there are."""
-    info = _virtual(source, root, split, limit_videos, (CLEAN, 0)).info
-    return VirtualInput(_about(info, root, info.fingerprint), source, root, split, limit_videos)
+    """Look at a clean source: which videos there are, and their labels."""
+    from vidc.build import virtual
+
+    info = virtual(source, root, CLEAN, 0, split=split, allow_missing=allow_missing).info
+    return VirtualInput(_about(info, root, info.fingerprint), source, root, split, allow_missing)
 
 
 def sample_paths() -> tuple[str, ...]:
@@ -152,11 +163,3 @@ def sample_paths() -> tuple[str, ...]:
 
 def _about(info: StreamInfo, path: str, fingerprint: str) -> About:
     return About(info.dataset, path, info.split, info.classes, fingerprint, info.complete)
-
-
-def _virtual(
-    source: str, root: str, split: str | None, limit_videos: int | None, corruption: Corruption
-) -> FrameSource:
-    from vidc.build import virtual
-
-    return virtual(source, root, *corruption, split=split, limit_videos=limit_videos)

@@ -16,12 +16,18 @@ ENGINES = ("serial", "ray")
 
 EXAMPLES = f"""\
 examples:
-  {PROGRAM}                                  the sample's table (python -m vidc.build first)
+  {PROGRAM}                                  the sample's table, once it is built
   {PROGRAM} imagenet-vid-c lasot-c           the paper's table, from two built folders
   {PROGRAM} ORG/imagenet-vid-c --corruptions snow --columns source unmix_tns --seeds 3
   {PROGRAM} --source imagenet-vid --root ILSVRC2015     straight from clean videos
   {PROGRAM} lasot-c --columns source mine.py:MyMethod@unmix_tns
   {PROGRAM} report results/RUN [RUN ...]     a page with plots and the numbers behind them"""
+
+_COLUMNS_HELP = (
+    "source tbn alpha_bn unmix_tns tent tent_unmix lame lame_unmix (all of these), "
+    "or pairs: tent@alpha_bn, FILE.py:CLASS@unmix_tns"
+)
+_SET_HELP = "one value of the protocol, as unmix_tns.components=64; may be repeated"
 
 
 @dataclass(frozen=True)
@@ -48,6 +54,7 @@ class Options:
     source: str | None = None
     root: str | None = None
     split: str | None = None
+    allow_missing: bool = False
     engine: str = "serial"
     ray_address: str | None = None
     gpus_per_cell: float = 1.0
@@ -70,8 +77,9 @@ class Options:
             raise InputError("--source and --root belong together: give both or neither.")
         if self.source is not None and self.datasets:
             raise InputError(f"give --source or a dataset ({self.datasets[0]}), not both.")
-        if self.split is not None and self.source is None:
-            raise InputError("--split belongs to --source: a built dataset has its own split.")
+        if self.source is None and (self.split is not None or self.allow_missing):
+            option = "--allow-missing" if self.split is None else "--split"
+            raise InputError(f"{option} belongs to --source: a built dataset is as it was built.")
 
     def command(self) -> list[str]:
         """The command that asks for this, defaults left out."""
@@ -130,58 +138,51 @@ def _parser() -> Parser:
 
 
 def _add_what(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        "--columns",
-        "--methods",
+    add = group.add_argument
+    add("--columns", "--methods", nargs="+", metavar="C", help=_COLUMNS_HELP)
+    add(
+        "--corruptions",
         nargs="+",
         metavar="C",
-        help="ids, or method@normalization (all 8)",
+        help="default: all that are there; 'clean' is one too",
     )
-    group.add_argument(
-        "--corruptions", nargs="+", metavar="C", help="which (all that are there); also: clean"
-    )
-    group.add_argument("--severity", nargs="+", metavar="S", help="which (all; with --source: 5)")
-    group.add_argument("--seeds", type=int, metavar="N", help="0 to N-1; over 1: mean ± sd (1)")
-    group.add_argument(
-        "--order", metavar="ORDER", help="in-order, shuffled or both (the protocol's)"
-    )
-    group.add_argument("--protocol", metavar="P", help="paper, code or FILE.toml (paper)")
-    group.add_argument(
-        "--set",
-        action="append",
-        dest="settings",
-        metavar="KEY=V",
-        help="as unmix_tns.components=64",
-    )
-    group.add_argument(
-        "--model", metavar="M", help="torchvision name or file.py:function (resnet50)"
-    )
-    group.add_argument("--weights", metavar="W", help="a name or a file (IMAGENET1K_V1)")
-    group.add_argument(
-        "--limit-frames", type=int, metavar="N", help="the first N frames only, for a quick try"
-    )
-    group.add_argument("--source", metavar="NAME", help="imagenet-vid, lasot or tao-lasot, unbuilt")
-    group.add_argument("--root", metavar="DIR", help="where the --source's clean videos are")
-    group.add_argument("--split", metavar="SPLIT", help="of the --source (its own default)")
+    add("--severity", nargs="+", metavar="N", help="default: all that are there; --source: 5")
+    add("--seeds", type=int, metavar="N", help="seeds 0 to N-1, shown as mean ± deviation (1)")
+    add("--order", metavar="ORDER", help="in-order, shuffled or both (as the protocol has it)")
+    add("--protocol", metavar="P", help="paper, code or FILE.toml (paper)")
+    add("--set", action="append", dest="settings", metavar="KEY=VALUE", help=_SET_HELP)
+    add("--model", metavar="M", help="torchvision name or FILE.py:FUNCTION (resnet50)")
+    add("--weights", metavar="W", help="torchvision name or file (IMAGENET1K_V1)")
+    add("--limit-frames", type=int, metavar="N", help="the first N frames only, for a quick try")
+    add("--source", metavar="NAME", help="imagenet-vid, lasot or tao-lasot: clean, not built")
+    add("--root", metavar="DIR", help="where the clean videos of --source are")
+    add("--split", metavar="NAME", help="of --source (its own default)")
+    add("--allow-missing", action="store_true", help="of --source: go on with the videos there are")
 
 
 def _add_how(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--device", metavar="D", help="auto, cpu, cuda or cuda:1 (auto)")
-    group.add_argument("--amp", action="store_true", help="networks in half precision")
-    group.add_argument("--compile", action="store_true", help="networks through torch.compile")
-    group.add_argument("--deterministic", action="store_true", help="the same digits on every run")
-    group.add_argument(
-        "--gpu-decode", action="store_true", help="JPEG decoded by the GPU; pixels differ slightly"
+    add = group.add_argument
+    add("--device", metavar="D", help="auto, cpu, cuda or cuda:1 (auto)")
+    add("--amp", action="store_true", help="networks in half precision")
+    add("--compile", action="store_true", help="networks through torch.compile")
+    add(
+        "--deterministic",
+        action="store_true",
+        help="the same digits on every run of a GPU, but slower",
     )
-    group.add_argument("--threads", type=int, metavar="N", help="that decode (one a core)")
+    add(
+        "--gpu-decode",
+        action="store_true",
+        help="JPEG decoded by the GPU, whose pixels differ slightly",
+    )
+    add("--threads", type=int, metavar="N", help="that decode (GPU: one a core; CPU: a quarter)")
 
 
 def _add_where(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--engine", metavar="E", help="serial, or ray: cells over GPUs (serial)")
-    group.add_argument("--ray-address", metavar="A", help="of a cluster (one on this machine)")
-    group.add_argument("--gpus-per-cell", type=float, metavar="N", help="for ray, as 0.5 (1)")
-    group.add_argument(
-        "--checkpoint-every", type=int, metavar="N", help="batches, or 5 minutes (200)"
-    )
-    group.add_argument("--out", metavar="DIR", help="a folder a run is made in it (results)")
-    group.add_argument("--no-report", action="store_false", dest="report", help="files only")
+    add = group.add_argument
+    add("--engine", metavar="E", help="serial, or ray: cells spread over GPUs (serial)")
+    add("--ray-address", metavar="A", help="of a cluster (a Ray of its own on this machine)")
+    add("--gpus-per-cell", type=float, metavar="N", help="of --engine ray; 0.5 shares a GPU (1)")
+    add("--checkpoint-every", type=int, metavar="N", help="batches, or five minutes (200)")
+    add("--out", metavar="DIR", help="where the run's folder is made (results)")
+    add("--no-report", action="store_false", dest="report", help="leave out report.html")

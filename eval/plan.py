@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 import vidc
+from vidc.engines import cores
 from vidc.errors import InputError
 from vidc.eval import environment
 from vidc.eval.cell import CellSettings
@@ -62,7 +63,7 @@ def make_plan(options: Options) -> Plan:
         amp=options.amp,
         compile=options.compile,
         deterministic=options.deterministic,
-        threads=options.threads,
+        threads=options.threads or _decode_threads(device),
         gpu_decode=options.gpu_decode,
         limit_frames=options.limit_frames,
         checkpoint_every=options.checkpoint_every,
@@ -75,7 +76,7 @@ def make_plan(options: Options) -> Plan:
 def _inputs(options: Options) -> dict[str, Input]:
     inputs: list[Input]
     if options.source is not None and options.root is not None:
-        inputs = [virtual_input(options.source, options.root, options.split)]
+        inputs = [virtual_input(options.source, options.root, options.split, options.allow_missing)]
     else:
         inputs = [built_input(path) for path in options.datasets or sample_paths()]
     by_name: dict[str, Input] = {}
@@ -108,6 +109,11 @@ def _device(options: Options) -> torch.device:
     if options.gpu_decode and device.type != "cuda":
         raise InputError("--gpu-decode needs a CUDA device: leave it out.")
     return device
+
+
+def _decode_threads(device: torch.device) -> int:
+    """Enough to keep a GPU busy; few where the networks need the same cores."""
+    return cores() if device.type == "cuda" else max(1, cores() // 4)
 
 
 def _default_model(inputs: dict[str, Input]) -> str:

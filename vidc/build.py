@@ -52,6 +52,7 @@ def virtual(
     stride: int = 1,
     limit_videos: int | None = None,
     allow_missing: bool = False,
+    threads: int | None = None,
 ) -> FrameSource:
     """The frames that a build of these settings would store, made on the fly from clean videos."""
     from vidc.builders.pipeline import Recipe
@@ -68,7 +69,17 @@ def virtual(
         stride=stride,
     )
     opened = open_source(source, root, split=split, allow_missing=allow_missing)
-    return VirtualFrames(opened, recipe, limit_videos=limit_videos)
+    return VirtualFrames(opened, recipe, limit_videos=limit_videos, threads=threads)
+
+
+def render_sample(root: str | Path, training_clips: int | None = None) -> None:
+    """Render the sample's clean videos, or so many clips of each kind to train a network for it."""
+    from vidc.builders import sample
+
+    if training_clips is None:
+        sample.render(Path(root))
+    else:
+        sample.render_training(Path(root), training_clips)
 
 
 def main(arguments: Sequence[str]) -> int:

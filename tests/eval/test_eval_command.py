@@ -346,3 +346,4 @@ def test_help_is_light(tmp_path):
     lines = done.stdout.splitlines()
     assert lines[1].startswith("  python -m vidc.eval ")
     assert len(lines) <= 50
+    assert max(map(len, lines)) <= 100
