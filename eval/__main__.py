@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from vidc.commandline import run
-from vidc.eval.options import PROGRAM, parse
+from vidc.eval.options import PROGRAM, check_names, parse
 
 REPORT = "report"
 
@@ -20,6 +20,7 @@ def main(arguments: Sequence[str]) -> int:
         code: int = report(arguments[1:])
         return code
     options = parse(arguments)
+    check_names(options)
     # Threads that wait for each other's share of a network should sleep: spinning, which is the
     # default, takes the cores from the threads that decode. It is read when torch is loaded.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")

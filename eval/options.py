@@ -108,6 +108,18 @@ def parse(arguments: Sequence[str]) -> Options:
     return Options(**values)
 
 
+def check_names(options: Options) -> None:
+    """Find a mistyped name without torch: nobody should wait for it to be told of a slip."""
+    from vidc.eval.inputs import sample_paths
+    from vidc.eval.methods import parse_columns
+    from vidc.eval.protocol import load_protocol
+
+    parse_columns(options.columns)
+    load_protocol(options.protocol, options.settings)
+    if not options.datasets and options.source is None:
+        sample_paths()
+
+
 def _split(name: str, part: str) -> list[str] | list[int]:
     """``snow,rain`` as two; a dataset or a setting may hold a comma of its own."""
     if name in ("datasets", "settings"):
