@@ -1,4 +1,8 @@
-"""ImageNet-C's other seventeen, through the imagecorruptions package."""
+"""ImageNet-C's other seventeen, through the imagecorruptions package.
+
+Their pixels depend on the key, and on the versions of that package and of what it stands on; in
+defocus_blur and frost also on the processor, by whose instructions OpenCV rounds a few of them.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +37,8 @@ NAMES = (
     "saturate",
 )
 SMALLEST = 32
-# These two do not read numpy's global state: they take a seed.
+# These two do not read numpy's global state: they take a seed. (glass_blur seeds numba's own
+# generator with it, which nothing but numba code can see.)
 SEEDED = ("impulse_noise", "glass_blur")
 
 # The package draws from numpy's global state, which all threads of a process share.
@@ -41,7 +46,7 @@ _STATE = threading.Lock()
 
 
 class Packaged:
-    """One of the package's corruptions."""
+    """One of the package's corruptions; one channel gets what the red of a grey frame gets."""
 
     def __init__(self, name: str) -> None:
         self.name = name
