@@ -74,6 +74,8 @@ def virtual(
 
 def render_sample(root: str | Path, training_clips: int | None = None) -> None:
     """Render the sample's clean videos, or so many clips of each kind to train a network for it."""
+    from pathlib import Path
+
     from vidc.builders import sample
 
     if training_clips is None:
