@@ -58,25 +58,34 @@ class Display:
 
     def cell(self, key: CellKey) -> tuple[Watch, Callable[[], None]]:
         """What a cell calls as it goes, and what to call at its end."""
-        bar: tqdm[Any] = tqdm(
-            desc=str(key), unit="frame", leave=False, file=self._out, disable=not self._live
-        )
+        bar = self._line(desc=str(key), unit="frame", position=0)
+        below = self._line(bar_format="{desc}", position=1)
 
         def watch(done: int, frames: int, errors: dict[str, float]) -> None:
             if bar.total is None:
                 # Frames from before an interruption are not part of this run's rate.
                 bar.total, bar.initial = frames, done
-            bar.set_postfix_str(
-                "  ".join(f"{self._names[column]} {errors[column]:.1f}" for column in errors),
-                refresh=False,
-            )
+            told = "  ".join(f"{self._names[column]} {errors[column]:.1f}" for column in errors)
+            below.set_description_str(f"  error so far: {told}", refresh=False)
+            below.update()
             bar.update(done - bar.n)
 
-        return watch, bar.close
+        def end() -> None:
+            below.close()
+            bar.close()
+
+        return watch, end
 
     def cells(self, count: int) -> tuple[Callable[[int], None], Callable[[], None]]:
         """The same for cells that run elsewhere: only their frames are counted."""
-        bar: tqdm[Any] = tqdm(
-            desc=f"{count} cells", unit="frame", leave=False, file=self._out, disable=not self._live
+        bar = self._line(desc=f"{count} cells", unit="frame")
+
+        def progress(done: int) -> None:
+            bar.update(done - bar.n)
+
+        return progress, bar.close
+
+    def _line(self, **options: Any) -> tqdm[Any]:
+        return tqdm(
+            leave=False, dynamic_ncols=True, file=self._out, disable=not self._live, **options
         )
-        return lambda done: (bar.update(done - bar.n), None)[1], bar.close

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import re
+import time
 
 import pytest
 
@@ -25,14 +26,14 @@ class Terminal(io.StringIO):
     def screen(self):
         """The lines that stand on the screen: carriage returns, line moves and clears obeyed."""
         lines, row = [""], 0
-        for part in re.split(r"(\x1b\[\d*[FJm]|\n|\r)", self.getvalue()):
+        for part in re.split(r"(\x1b\[\d*[AFJm]|\n|\r)", self.getvalue()):
             if part == "\n":
                 row += 1
                 lines += [""] * (row + 1 - len(lines))
             elif part == "\r":
                 lines[row] = ""
-            elif part.endswith("F") and part.startswith("\x1b"):
-                row -= int(part[2:-1])
+            elif part.startswith("\x1b") and part[-1] in "AF":
+                row -= int(part[2:-1] or 1)
                 assert row >= 0, "went above the first line"
             elif part == "\x1b[J":
                 lines = [*lines[:row], ""]
@@ -93,9 +94,13 @@ def test_the_progress_line_names_the_cell_and_the_errors_and_goes_away():
     terminal = Terminal()
     watch, end = Display(NAMES, terminal).cell(KEY)
     watch(0, 64, {"source": 0.0, "tbn": 0.0})
-    watch(64, 64, {"source": 12.5, "tbn": 80.0})
-    shown = terminal.getvalue()
-    assert "tiny-c snow seed 0" in shown
+    time.sleep(0.15)  # the least time between two drawings
+    watch(48, 64, {"source": 12.5, "tbn": 80.0})
+    first, second = terminal.screen()
+    assert first.startswith("tiny-c snow seed 0:  75%")
+    assert "48/64" in first
+    assert "frame/s" in first
+    assert second == "  error so far: Source 12.5  TBN 80.0"
     end()
     assert terminal.screen() == []
 
