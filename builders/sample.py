@@ -15,10 +15,16 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from vidc.builders import lock, sample_looks, sample_paint, sample_scene, sample_shapes
+from vidc.builders import lock
 from vidc.builders.sample_layout import write_lasot, write_vid
 from vidc.builders.sample_looks import MEADOW, STREET, Look
-from vidc.builders.sample_scene import Clip, make_clip
+from vidc.builders.sample_scene import (
+    Clip,
+    make_clip,
+    with_companion,
+    with_entrance,
+    with_wall,
+)
 from vidc.builders.sample_shapes import SHAPES
 from vidc.classes import lasot_test_sequences
 from vidc.engines import Advance, Engine, run
@@ -26,10 +32,11 @@ from vidc.errors import InputError
 
 SIZE = 112  # the sample's stored frames; half the real ones, so that a laptop is quick
 SEVERITY = 3  # severity 5 hurts so small a frame far more than one of 224 pixels
-FRAMES = 32
+FRAMES = 48
 
 _MARKER = "sample.txt"
-_TRAINING_STEP = 7  # frames between two of a training clip: neighbours teach little that is new
+_PAINTING = ("shapes", "looks", "dice", "backdrop", "scene", "paint", "layout")
+_TRAINING_STEP = 10  # frames between two of a training clip: neighbours teach little that is new
 _VID_ENTRANCES = (5, 30)  # these videos begin without their object,
 _VID_COMPANIONS = (13, 43)  # and these have an object of a second class
 _LASOT_ENTRANCE = "bird-15"
@@ -54,11 +61,11 @@ class Video:
         """The clip that is painted."""
         clip = make_clip(self.seed, self.look, self.kind)
         if self.companion:
-            clip = sample_scene.with_companion(clip, self.seed, self.companion)
+            clip = with_companion(clip, self.seed, self.companion)
         if self.entrance:
-            clip = sample_scene.with_entrance(clip)
+            clip = with_entrance(clip)
         if self.wall:
-            clip = sample_scene.with_wall(clip)
+            clip = with_wall(clip)
         return clip
 
 
@@ -166,8 +173,8 @@ def _is_rendered(root: Path, mark: str) -> bool:
 def _mark(videos: Sequence[Video]) -> str:
     """Changes with whatever may change a rendered pixel: the list of videos, and the painting."""
     digest = hashlib.sha256(repr(videos).encode())
-    for module in (sample_shapes, sample_looks, sample_scene, sample_paint):
-        digest.update(Path(str(module.__file__)).read_bytes())
+    for subject in _PAINTING:
+        digest.update(Path(__file__).with_name(f"sample_{subject}.py").read_bytes())
     return digest.hexdigest()
 
 

@@ -1,22 +1,11 @@
-"""What the sample's clips look like: colours and backdrops, and where their randomness is from."""
+"""What the clips of each of the sample's datasets look like."""
 
 from __future__ import annotations
 
-import hashlib
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
-
-from vidc.frames import Pixels
 
 Colour = tuple[int, int, int]
-T = TypeVar("T")
-
-MARGIN = 40  # pixels of a backdrop beyond each edge of the frame: what the camera pans over
+Ground = tuple[Colour, Colour, Colour]  # a backdrop's colours: its dark, middle and light
 
 
 @dataclass(frozen=True)
@@ -25,10 +14,11 @@ class Look:
 
     height: int
     width: int
-    grounds: tuple[tuple[Colour, Colour, Colour], ...]  # a backdrop's three colours
+    grounds: tuple[Ground, ...]
     bodies: tuple[Colour, ...]
     tiled: bool  # straight tiles instead of drifting clouds
-    outlined: bool  # a dark line around every part of an object
+    outlined: bool  # a darker line around every part of an object
+    haze: float  # how much of the backdrop's colour an object may take at most
 
 
 MEADOW = Look(
@@ -51,6 +41,7 @@ MEADOW = Look(
     ),
     tiled=False,
     outlined=False,
+    haze=0.45,
 )
 
 STREET = Look(
@@ -73,62 +64,11 @@ STREET = Look(
     ),
     tiled=True,
     outlined=True,
+    haze=0.6,
 )
 
 
-class Dice:
-    """Random numbers that depend on a text alone, on every machine and numpy version."""
-
-    def __init__(self, text: str) -> None:
-        key = int.from_bytes(hashlib.sha256(text.encode()).digest()[:16], "little")
-        self._bits = np.random.Philox(key=key)
-
-    def between(self, low: float, high: float) -> float:
-        """A number of [low, high)."""
-        return low + (high - low) * (int(self._bits.random_raw()) >> 11) * 2.0**-53
-
-    def pick(self, choices: Sequence[T]) -> T:
-        """One of the choices."""
-        return choices[int(self._bits.random_raw()) % len(choices)]
-
-    def grid(self, rows: int, columns: int) -> NDArray[np.float32]:
-        """A grid of numbers of [-1, 1)."""
-        raw = self._bits.random_raw(rows * columns) >> np.uint64(40)
-        return (raw.astype(np.float32) * 2.0**-23 - 1.0).reshape(rows, columns)
-
-
-def make_backdrop(look: Look, dice: Dice) -> Pixels:
-    """A textured picture larger than the frame, of one ground's three colours."""
-    height, width = look.height + 2 * MARGIN, look.width + 2 * MARGIN
-    low, middle, high = (np.array(colour, np.float32) for colour in dice.pick(look.grounds))
-    coarse = _clouds(dice, height, width, (4, 8))
-    if look.tiled:
-        coarse += _tiles(dice, height, width)
-    fine = _clouds(dice, height, width, (16, 32, 64))
-    shade = np.clip(coarse * 0.55 + fine * 0.35, -1, 1)[..., None]
-    colour = middle + shade * np.where(shade < 0, middle - low, high - middle)
-    return np.asarray(colour, np.uint8)
-
-
-def _clouds(dice: Dice, height: int, width: int, grains: Sequence[int]) -> NDArray[np.float32]:
-    import cv2
-
-    layers = [
-        cv2.resize(
-            dice.grid(grain, grain * width // height),
-            (width, height),
-            interpolation=cv2.INTER_CUBIC,
-        )
-        for grain in grains
-    ]
-    return np.asarray(sum(layers) / np.float32(math.sqrt(len(grains))), np.float32)
-
-
-def _tiles(dice: Dice, height: int, width: int) -> NDArray[np.float32]:
-    """A wall of bricks, each of its own shade, with every other row shifted by half a brick."""
-    tall, wide = dice.pick((14, 20, 28)), dice.pick((24, 36, 48))
-    shades = dice.grid(height // tall + 1, width // wide + 2)
-    rows, columns = np.mgrid[0:height, 0:width]
-    row = rows // tall
-    column = (columns + (row % 2) * (wide // 2)) // wide
-    return np.asarray(shades[row, column])
+def mixed(colour: Colour, other: Colour, share: float) -> Colour:
+    """A colour with a share of another one in it."""
+    red, green, blue = (round(a + (b - a) * share) for a, b in zip(colour, other, strict=True))
+    return red, green, blue

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vidc.builders.sample_looks import MARGIN, Look
-from vidc.builders.sample_scene import Actor, Clip
-from vidc.builders.sample_shapes import SHAPES, Points
+from vidc.builders.sample_backdrop import MARGIN
+from vidc.builders.sample_looks import Look, mixed
+from vidc.builders.sample_scene import Actor, Clip, Scrap
+from vidc.builders.sample_shapes import SHAPES, Points, ellipse
 from vidc.frames import Pixels
 
 Box = tuple[float, float, float, float]
 
 _SUBPIXEL_BITS = 4
-_LINE_COLOUR = (24, 22, 30)
 _WALL_STARTS, _WALL_SPEED, _WALL_WIDTH = 8, 24, 150  # frames; pixels a frame; pixels
 _WALL_COLOUR = (150, 146, 138)
 
@@ -35,10 +35,25 @@ def paint(clip: Clip, time: int) -> tuple[Pixels, tuple[Seen, ...]]:
     """One frame of a clip, RGB, and what is to be seen in it."""
     frame = _ground(clip, time)
     seen = tuple(_draw(frame, clip, number, time) for number in range(len(clip.actors)))
+    for scrap in clip.scraps:
+        _draw_scrap(frame, scrap, time)
     if clip.wall:
         left, right = _wall(time)
         frame[:, max(left, 0) : max(right, 0)] = _WALL_COLOUR
     return frame, seen
+
+
+def _draw_scrap(frame: Pixels, scrap: Scrap, time: int) -> None:
+    import cv2
+
+    # Those that leave on one side come in again on the other.
+    height, width = frame.shape[:2]
+    centre = np.array(
+        [(scrap.x + scrap.across * time) % width, (scrap.y + scrap.down * time) % height]
+    )
+    leaf = ellipse("", 0.0, 0.0, scrap.length / 2, scrap.width / 2, scrap.turn + scrap.spin * time)
+    corners = [np.rint((leaf.points + centre) * 2**_SUBPIXEL_BITS).astype(np.int32)]
+    cv2.fillPoly(frame, corners, scrap.colour, cv2.LINE_AA, _SUBPIXEL_BITS)
 
 
 def _wall(time: int) -> tuple[int, int]:
@@ -69,9 +84,11 @@ def _draw(frame: Pixels, clip: Clip, number: int, time: int) -> Seen:
     outlines = [_placed(part.points, actor, look, time) for part in parts]
     for part, points in zip(parts, outlines, strict=True):
         corners = [np.rint(points * 2**_SUBPIXEL_BITS).astype(np.int32)]
-        cv2.fillPoly(frame, corners, actor.colours[part.role], cv2.LINE_AA, _SUBPIXEL_BITS)
+        colour = actor.colours[part.role]
+        cv2.fillPoly(frame, corners, colour, cv2.LINE_AA, _SUBPIXEL_BITS)
         if look.outlined:
-            cv2.polylines(frame, corners, True, _LINE_COLOUR, 1, cv2.LINE_AA, _SUBPIXEL_BITS)
+            darker = mixed(colour, (0, 0, 0), 0.4)
+            cv2.polylines(frame, corners, True, darker, 1, cv2.LINE_AA, _SUBPIXEL_BITS)
     return _seen(np.concatenate(outlines), clip, number, time)
 
 
@@ -88,7 +105,8 @@ def _placed(points: Points, actor: Actor, look: Look, time: int) -> Points:
 def _seen(points: Points, clip: Clip, number: int, time: int) -> Seen:
     look = clip.look
     kind = clip.actors[number].kind
-    least, most = points.min(axis=0), points.max(axis=0)
+    # OpenCV draws around the middles of pixels, boxes count from the frame's edge.
+    least, most = points.min(axis=0) + 0.5, points.max(axis=0) + 0.5
     x0, y0 = (max(float(at), 0.0) for at in least)
     x1, y1 = min(float(most[0]), look.width), min(float(most[1]), look.height)
     whole = float(np.prod(most - least))

@@ -63,9 +63,9 @@ def run_cell(
     source = source_of.open((key.corruption, key.severity), settings.threads)
     with environment.settings(device, deterministic=settings.deterministic):
         torch.manual_seed(key.seed)
-        cell = _Cell(key, source, model, settings, folder, device)
-        cell.restore()
         try:
+            cell = _Cell(key, source, model, settings, folder, device)
+            cell.restore()
             cell.run(watch)
         except torch.OutOfMemoryError:
             raise InputError(

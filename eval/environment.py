@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import resource
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -45,7 +45,7 @@ def amp_dtype(device: torch.device, amp: bool) -> torch.dtype | None:
     return torch.bfloat16
 
 
-@contextmanager
+@contextlib.contextmanager
 def settings(device: torch.device, *, deterministic: bool) -> Iterator[None]:
     """Set torch's global switches and its random state for a run, and put the caller's back."""
     before = (
@@ -53,8 +53,9 @@ def settings(device: torch.device, *, deterministic: bool) -> Iterator[None]:
         torch.are_deterministic_algorithms_enabled(),
         os.environ.get("CUBLAS_WORKSPACE_CONFIG"),
     )
-    devices = [device] if device.type == "cuda" else []
-    with torch.random.fork_rng(devices=devices):
+    cuda = device.type == "cuda"
+    current = torch.cuda.device(device) if cuda else contextlib.nullcontext()
+    with torch.random.fork_rng(devices=[device] if cuda else []), current:
         try:
             torch.backends.cudnn.benchmark = not deterministic
             if deterministic:

@@ -32,39 +32,72 @@ class Evaluation:
 def evaluate(
     datasets: str | Path | Iterable[str | Path] = (),
     *,
-    columns: Iterable[str] = (),
-    corruptions: Iterable[str] = (),
+    columns: str | Iterable[str] = (),
+    corruptions: str | Iterable[str] = (),
     severity: int | Iterable[int] = (),
-    settings: Iterable[str] = (),
+    seeds: int = 1,
     protocol: str | Path = "paper",
+    settings: str | Iterable[str] = (),
+    order: str | None = None,
+    model: str | None = None,
+    weights: str | Path | None = None,
+    device: str = "auto",
+    amp: bool = False,
+    compile: bool = False,
+    deterministic: bool = False,
+    gpu_decode: bool = False,
+    threads: int | None = None,
+    limit_frames: int | None = None,
+    source: str | None = None,
+    root: str | Path | None = None,
+    split: str | None = None,
+    allow_missing: bool = False,
+    engine: str = "serial",
+    ray_address: str | None = None,
+    gpus_per_cell: float = 1.0,
+    checkpoint_every: int = 200,
     out: str | Path = "results",
     report: bool = False,
-    **options: Any,
 ) -> Evaluation:
     """Evaluate datasets (folders or Hub ids; none: the sample) and return what was measured.
 
-    Takes the options of ``python -m vidc.eval`` by their names (``settings`` is ``--set``):
+    The arguments are the options of ``python -m vidc.eval``; ``settings`` is its ``--set``. What
+    is finished already is read, not run again.
 
     >>> vidc.evaluate("datasets/sample/lasot-c", columns=["tbn", "unmix_tns"])  # doctest: +SKIP
     """
-    known = [field.name for field in dataclasses.fields(Options)]
-    for name in options:
-        if name not in known:
-            raise TypeError(f"evaluate() got an unexpected keyword argument '{name}'")
-    given = Options(
+    options = Options(
         datasets=_strings(datasets),
         columns=_strings(columns),
         corruptions=_strings(corruptions),
         severity=(severity,) if isinstance(severity, int) else tuple(severity),
-        settings=_strings(settings),
+        seeds=seeds,
         protocol=str(protocol),
+        settings=_strings(settings),
+        order=order,
+        model=model,
+        weights=None if weights is None else str(weights),
+        device=device,
+        amp=amp,
+        compile=compile,
+        deterministic=deterministic,
+        gpu_decode=gpu_decode,
+        threads=threads,
+        limit_frames=limit_frames,
+        source=source,
+        root=None if root is None else str(root),
+        split=split,
+        allow_missing=allow_missing,
+        engine=engine,
+        ray_address=ray_address,
+        gpus_per_cell=gpus_per_cell,
+        checkpoint_every=checkpoint_every,
         out=str(out),
         report=report,
-        **options,
     )
-    if given.order == "both":
+    if options.order == "both":
         raise InputError("order='both' is two evaluations: call evaluate once for each order.")
-    (evaluation,) = evaluate_options(given)
+    (evaluation,) = evaluate_options(options)
     return evaluation
 
 

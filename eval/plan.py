@@ -176,7 +176,11 @@ def _run_name(inputs: dict[str, Input], model: LoadedModel, settings: CellSettin
         "limit_frames": settings.limit_frames,
     }
     digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
-    title = "sample" if model.name == SAMPLE_MODEL else f"{'+'.join(inputs)}-{_short(model.name)}"
+    title = (
+        "sample"
+        if model.name == SAMPLE_MODEL
+        else f"{'+'.join(sorted(inputs))}-{_short(model.name)}"
+    )
     order = "-shuffled" if settings.protocol.stream.order == "shuffled" else ""
     return f"{title}-{settings.protocol.name}{order}-{digest[:8]}"
 

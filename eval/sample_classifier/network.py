@@ -6,7 +6,7 @@ import itertools
 
 from torch import Tensor, nn
 
-WIDTHS = (16, 32, 64, 128)
+WIDTHS = (32, 64, 128)
 
 
 class Block(nn.Module):
@@ -32,12 +32,12 @@ class Block(nn.Module):
 
 
 class SampleNet(nn.Module):
-    """A stem and three residual blocks; ``fc`` reads the average-pooled features."""
+    """A stem and two residual blocks; ``fc`` reads the average-pooled features."""
 
     def __init__(self, classes: int) -> None:
         super().__init__()
         self.stem = nn.Sequential(
-            nn.Conv2d(3, WIDTHS[0], 5, 2, 2, bias=False), nn.BatchNorm2d(WIDTHS[0]), nn.ReLU()
+            nn.Conv2d(3, WIDTHS[0], 7, 4, 3, bias=False), nn.BatchNorm2d(WIDTHS[0]), nn.ReLU()
         )
         self.blocks = nn.Sequential(*(Block(i, o, stride=2) for i, o in itertools.pairwise(WIDTHS)))
         self.pool = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten())

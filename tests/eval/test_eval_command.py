@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
 import json
 import shutil
 import subprocess
@@ -233,6 +235,13 @@ def test_the_command_of_a_result_asks_for_the_same(command, made):
     options = parse([made[0], *words, "--set", "stream.batch=4", "--amp", "--order", "shuffled"])
     assert parse(options.command()[3:]) == options
     assert Options().command() == ["python", "-m", "vidc.eval"]
+
+
+def test_python_has_the_commands_options_and_defaults():
+    parameters = inspect.signature(evaluate).parameters
+    assert list(parameters) == [field.name for field in dataclasses.fields(Options)]
+    ours = {name: parameter.default for name, parameter in parameters.items()}
+    assert Options(**ours | {"report": True}) == Options()
 
 
 def refused(command, what, *words, datasets=None):

@@ -45,7 +45,7 @@ def test_every_plot_is_there_in_three_formats(made):
 @pytest.mark.slow
 def test_another_process_and_matplotlibrc_give_the_same_bytes(made, tmp_path):
     run, figures = made
-    (tmp_path / "matplotlibrc").write_text("lines.linewidth: 9\nfont.size: 30\n")
+    (tmp_path / "matplotlibrc").write_text("axes.facecolor: red\ntext.color: blue\n")
     environment = {**os.environ, "PYTHONHASHSEED": "12345", "MATPLOTLIBRC": str(tmp_path)}
     subprocess.run(
         [sys.executable, "-m", "vidc.eval", "report", str(run), "--out", str(tmp_path)],

@@ -121,9 +121,10 @@ def test_a_dataset_that_is_gone_is_said(run, dataset, tmp_path):
     assert "data:image/jpeg" not in html
 
 
-def test_a_dataset_that_was_built_anew_is_said(run, dataset, tmp_path):
+@pytest.mark.parametrize("change", [{"frames": 7}, {"size": 48}], ids=["frames", "pixels"])
+def test_a_dataset_that_was_built_anew_is_said(run, dataset, tmp_path, change):
     shutil.rmtree(dataset)
-    write_folder(dataset, dataclasses.replace(FOLDER, frames=7))
+    write_folder(dataset, dataclasses.replace(FOLDER, **change))
     html = page(run, tmp_path)
     assert "is not the one that was evaluated" in html
     assert "data:image/jpeg" not in html

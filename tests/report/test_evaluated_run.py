@@ -1,0 +1,35 @@
+"""The evaluator's own files: every evaluation ends with a report that can be made again."""
+
+import json
+
+import pytest
+
+from tests.eval.tiny_dataset import write_dataset, write_model
+from vidc.eval.__main__ import main
+from vidc.eval.report.predictions import Predictions
+from vidc.eval.report.runs import read_run
+
+COLUMNS = ("source", "lame_unmix", "unmix_tns")
+
+
+@pytest.mark.slow
+def test_an_evaluation_ends_with_a_report_that_can_be_made_again(tmp_path, capsys):
+    dataset, model = write_dataset(tmp_path), write_model(tmp_path)
+    small = ["--set", "stream.batch=4", "--set", "unmix_tns.components=4", "--model", model]
+    words = ["--corruptions", "snow", "--columns", *COLUMNS, "--out", str(tmp_path / "results")]
+    assert main([str(dataset), *small, *words]) == 0
+    (folder,) = (tmp_path / "results").iterdir()
+    page = folder / "report.html"
+    assert str(page) in capsys.readouterr().out
+
+    run = read_run(folder)
+    frames = Predictions(run.predictions, COLUMNS).read(run.cells[0].key)
+    for column in COLUMNS:
+        assert frames.error(column) == pytest.approx(run.cells[0].columns[column].error)
+    assert frames.position.tolist() == list(range(len(frames)))  # v5, the unlabelled one, is last
+
+    first = page.read_bytes()
+    assert json.loads((folder / "results.json").read_text())["command"][0].encode() in first
+    assert (folder / "figures" / "table.tex").read_text() == (folder / "table.tex").read_text()
+    assert main(["report", str(folder), "--no-figures"]) == 0
+    assert page.read_bytes() == first
