@@ -39,7 +39,8 @@ def local_ray():
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_AUTH_MODE", "disabled")
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-        ray.init(num_cpus=2, num_gpus=1, include_dashboard=False, log_to_driver=False)
+        # "local": another test may be running a cluster of its own at the same time.
+        ray.init("local", num_cpus=2, num_gpus=1, include_dashboard=False, log_to_driver=False)
         yield Engine("ray")
         ray.shutdown()
 
