@@ -119,17 +119,18 @@ def travelling_flakes(height: int, width: int, severity: int, key: Key) -> Layer
     # scipy's zoom, whose first and last points are the first and last pixels.
     points = max(1, math.ceil(width / c.zoom) - 1)
     zoom = zoom_of(height, c.zoom)
+    aside, below = 3 * width // 8, height // 24
     columns = lattice.wrapping_axis(-blur.left, width + blur.right, right, width, points)
+    first, axis = lattice.moving_axis(-blur.above, height + below, down, zoom)
+    block = first * lattice.blocks_in_row(points)
+    stream = draws.video_stream(key, "snow", severity, "flakes", block)
+    field = lattice.draw_rows(stream, int(axis.low[-1]) + 2, points, field_table(severity))
+    closed = np.hstack([field, field[:, :1]])
 
     def rows(start: int, stop: int) -> NDArray[np.float32]:
-        first, axis = lattice.moving_axis(start, stop, down, zoom)
-        block = first * lattice.blocks_in_row(points)
-        stream = draws.video_stream(key, "snow", severity, "flakes", block)
-        field = lattice.draw_rows(stream, int(axis.low[-1]) + 2, points, field_table(severity))
-        closed = np.hstack([field, field[:, :1]])
-        return cut(lattice.interpolate(closed, axis, columns), c.threshold)
+        part = axis.part(blur.above + start, blur.above + stop)
+        return cut(lattice.interpolate(closed, part, columns), c.threshold)
 
-    aside, below = 3 * width // 8, height // 24
     layer = blur.layer(height + below, width, rows)
     return np.asarray(cv2.add(layer[below:], np.roll(layer[:height], aside, axis=1)), np.uint8)
 
