@@ -100,9 +100,17 @@ def _result(reference: Any, index: int) -> Any:
 
 
 def _run_task(work: Work[Task, Result], task: Task, index: int, counter: Any) -> Result:
-    advance = Reporter(lambda count: counter.put.remote(index, count), _SECONDS_BETWEEN_REPORTS)
+    import ray
+
+    sent: list[Any] = []
+
+    def send(count: int) -> None:
+        sent[:] = [counter.put.remote(index, count)]
+
+    advance = Reporter(send, _SECONDS_BETWEEN_REPORTS)
     result = work(task, advance)
     advance.finish()
+    ray.get(sent)  # whoever sees the task finished must see all of its count
     return result
 
 
