@@ -12,7 +12,7 @@ from vidc.classes import ClassList
 from vidc.eval.meters import Meter
 from vidc.eval.methods import Column, method_class
 from vidc.eval.methods.base import NETWORK, Method
-from vidc.eval.models import Classifier, LoadedModel, make_classifier
+from vidc.eval.models import Classifier, LoadedModel, Outputs, make_classifier
 from vidc.eval.normalization import with_normalization
 from vidc.eval.protocol import Protocol
 
@@ -83,16 +83,22 @@ class Networks:
     def _scores(self, unit: Unit, images: Tensor) -> list[tuple[str, Tensor]]:
         if not unit.shared:
             ((column, method),) = unit.members
+            version = images._version
             with self.meter.measure(column):
-                return [(column, method.step(images))]
-        scores = []
+                scores = method.step(images)
+            if images._version != version:
+                raise ScoresError(column, "changed its images, which are the other columns' too,")
+            return [(column, scores)]
+        refined = []
         with torch.no_grad():
             with self.meter.measure(*(column for column, _ in unit.members)):
                 outputs = unit.classifier(images)
             for column, method in unit.members:
+                # A copy for each: a method may well work in place.
+                own = Outputs(outputs.logits.clone(), outputs.features.clone())
                 with self.meter.measure(column):
-                    scores.append((column, method.refine(outputs)))
-        return scores
+                    refined.append((column, method.refine(own)))
+        return refined
 
     def state(self) -> dict[str, Tensor]:
         """Everything that batches have changed; a shared network's part is there once."""

@@ -70,6 +70,7 @@ class RunFolder:
     def locked(self) -> Iterator[None]:
         """Keep other evaluations out of the folder; an empty one is not left behind."""
         with self._lock():
+            self._tidy()
             try:
                 yield
             finally:
@@ -91,6 +92,13 @@ class RunFolder:
             if _is_at(lock, self.path / "lock"):
                 return lock
             lock.close()
+
+    def _tidy(self) -> None:
+        """Take away what a killed evaluation left behind and no other will ever use."""
+        for unfinished in (*self.path.glob(".*.tmp"), *self._cells.glob(".*.tmp")):
+            unfinished.unlink()
+        for record in self._cells.glob("*.json"):
+            record.with_suffix(".safetensors").unlink(missing_ok=True)
 
     def _remove_if_empty(self) -> None:
         """Take away what a run that came to nothing has made."""

@@ -97,6 +97,18 @@ def test_killed_again_and_again_it_ends_with_the_same_files(words, tmp_path):
     assert files(tmp_path / "killed") == files(tmp_path / "whole")
 
 
+def test_killed_before_it_could_clear_up_the_next_one_does(words, tmp_path):
+    assert main([*words, "--out", str(tmp_path)]) == 0
+    finished = files(tmp_path)
+    (folder,) = tmp_path.iterdir()
+    record = next(folder.glob("cells/*.json"))
+    record.with_suffix(".safetensors").write_bytes(b"of a finished cell")
+    record.with_name(f".{record.name}.tmp").write_bytes(b"half a rec")
+    (folder / ".table.md.tmp").write_bytes(b"half a tab")
+    assert main([*words, "--out", str(tmp_path)]) == 0
+    assert files(tmp_path) == finished
+
+
 @pytest.mark.slow
 def test_interrupted_from_the_keyboard_it_says_that_it_can_continue(words, tmp_path):
     process = subprocess.Popen(

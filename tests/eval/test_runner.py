@@ -97,6 +97,33 @@ def test_a_method_with_a_step_of_its_own_does_not_share(monkeypatch):
     assert [unit.shared for unit in networks.units] == [True, False]
 
 
+def test_a_method_that_works_in_place_does_not_disturb_the_others(tmp_path, monkeypatch):
+    class Flattens(Method):
+        def refine(self, outputs):
+            outputs.features.zero_()
+            return outputs.logits.zero_().softmax(1)
+
+    columns = [Column("flat", "Flat", "flat", "bn"), COLUMNS["source"], COLUMNS["lame"]]
+    _, wanted = run(tmp_path / "without", settings_of(columns[1:]))
+    monkeypatch.setattr(
+        "vidc.eval.networks.method_class", lambda n: Flattens if n == "flat" else method_class(n)
+    )
+    _, found = run(tmp_path / "with", settings_of(columns))
+    for column in columns[1:]:
+        assert found[f"{column.id}_confidence"].equals(wanted[f"{column.id}_confidence"])
+    np.testing.assert_allclose(found["flat_confidence"], 1 / 3, rtol=1e-6)
+
+
+def test_a_method_that_changes_the_images_is_refused(tmp_path, monkeypatch):
+    class Brightens(Method):
+        def step(self, images):
+            return self.refine(self.classifier(images.add_(1)))
+
+    settings = settings_of(column_of(monkeypatch, Brightens))
+    with pytest.raises(InputError, match=r"column mine changed its images.* at batch 0"):
+        run(tmp_path / "run", settings)
+
+
 class StoppedError(Exception):
     """Ends a cell in the middle."""
 

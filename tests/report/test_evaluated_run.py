@@ -3,12 +3,14 @@
 import json
 
 import pytest
+import torch
 
 from tests.eval.tiny_dataset import write_dataset, write_model
 from vidc.eval.__main__ import main
 from vidc.eval.report.predictions import Predictions
 from vidc.eval.report.runs import read_run
 
+torch.set_num_threads(1)
 COLUMNS = ("source", "lame_unmix", "unmix_tns")
 
 
