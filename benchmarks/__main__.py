@@ -1,19 +1,23 @@
 """Run every benchmark and write what was measured: ``python -m benchmarks [--quick] [NAME ...]``.
 
-Each module here has ``measure(quick)``, which returns rows of {name, value, unit, floor, holds}.
-The rows go to RESULTS.json, a page for people to RESULTS.md, both beside this file.
+Each subject is a module here with ``measure(quick)``, which returns rows, and runs in a process of
+its own, so that no subject finds the memory or the threads of another. The rows go to
+RESULTS.json, a page for people to RESULTS.md, both beside this file.
 """
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import platform
-from collections.abc import Sequence
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
+from benchmarks.measuring import Row, table, to_json
 from vidc.commandline import Parser, run
 from vidc.errors import unknown
 
@@ -22,10 +26,13 @@ SUBJECTS = {
     "build": "Building",
     "memory": "Building at length",
     "read": "Reading",
-    "eval": "Evaluating",
+    "eval": "Evaluating on the CPU",
+    "startup": "Starting",
     "report": "The report page",
+    "growth": "How cost grows",
 }
 HERE = Path(__file__).parent
+PAGE, ROWS = HERE / "RESULTS.md", HERE / "RESULTS.json"
 
 
 def main(words: Sequence[str]) -> int:
@@ -41,18 +48,41 @@ def main(words: Sequence[str]) -> int:
     for name in args.subjects:
         if name not in SUBJECTS:
             raise unknown("benchmark", name, SUBJECTS)
-    measured = {
-        name: importlib.import_module(f"benchmarks.{name}").measure(args.quick)
-        for name in args.subjects or SUBJECTS
-    }
+    measured = {name: measure(name, args.quick) for name in args.subjects or SUBJECTS}
     page = render(measured, machine(), quick=args.quick)
     print(page)
+    rows = [row for rows in measured.values() for row in rows]
     if not args.subjects:
-        rows = [row for rows in measured.values() for row in rows]
-        (HERE / "RESULTS.json").write_text(json.dumps(rows, indent=1) + "\n", "utf-8")
-        (HERE / "RESULTS.md").write_text(page, "utf-8")
-        print(f"Written to {HERE / 'RESULTS.md'} and RESULTS.json.")
-    return 0 if all(row["holds"] is not False for rows in measured.values() for row in rows) else 1
+        ROWS.write_text(to_json(rows), "utf-8")
+        PAGE.write_text(page, "utf-8")
+        print(f"Written to {PAGE} and {ROWS.name}.")
+    return 0 if all(row.holds is not False for row in rows) else 1
+
+
+def measure(name: str, quick: bool) -> list[Row]:
+    """The rows of one subject, from a process with a fixed number of threads."""
+    started = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "rows.json"
+        words = [sys.executable, "-m", f"benchmarks.{name}", "--json", str(out)]
+        process = subprocess.run(
+            [*words, *(["--quick"] if quick else [])],
+            env={**os.environ, "OMP_NUM_THREADS": str(threads())},
+            stdout=subprocess.DEVNULL,
+            check=False,
+        )
+        if not out.exists():
+            raise SystemExit(f"benchmarks.{name} ended with exit code {process.returncode}")
+        rows = [Row(**row) for row in json.loads(out.read_text())]
+    print(f"{name}: {time.perf_counter() - started:.0f} s", file=sys.stderr)
+    return rows
+
+
+def threads() -> int:
+    """As many as this process may use cores."""
+    from vidc.engines import cores
+
+    return cores()
 
 
 def machine() -> str:
@@ -62,40 +92,34 @@ def machine() -> str:
     import pyarrow as pa
     import torch
 
-    model = next(
-        (
-            line.partition(":")[2].strip()
-            for line in Path("/proc/cpuinfo").read_text("utf-8").splitlines()
-            if line.startswith("model name")
-        )
-        if Path("/proc/cpuinfo").exists()
-        else iter(()),
-        platform.processor() or platform.machine(),
-    )
     return (
-        f"{model}, {os.cpu_count()} cores; Python {platform.python_version()}, "
-        f"torch {torch.__version__}, numpy {np.__version__}, OpenCV {cv2.__version__}, "
-        f"pyarrow {pa.__version__}"
+        f"{processor()}, {threads()} cores; Python {platform.python_version()}, "
+        f"torch {torch.__version__} with {threads()} threads, numpy {np.__version__}, "
+        f"OpenCV {cv2.__version__} with 1 thread, pyarrow {pa.__version__}"
     )
 
 
-def render(measured: dict[str, list[dict[str, Any]]], where: str, *, quick: bool) -> str:
-    """The page: a table for each subject, with the floor and whether it holds."""
+def processor() -> str:
+    """Its name, where the system tells it."""
+    told = Path("/proc/cpuinfo")
+    lines = told.read_text("utf-8").splitlines() if told.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def render(measured: Mapping[str, Sequence[Row]], where: str, *, quick: bool) -> str:
+    """The page: a table for each subject, with the floors and whether they hold."""
     lines = [
         "# What was measured",
         "",
         f"Made by `make bench{' ARGS=--quick' if quick else ''}` on: {where}.",
-        "Ratios compare two things run alternately in the same process run; values are medians.",
+        "",
+        "What is compared runs in turns; a ratio is the median of the ratios of its rounds.",
     ]
     for name, rows in measured.items():
-        lines += ["", f"## {SUBJECTS[name]}", "", "| what | measured | floor | holds |"]
-        lines.append("|---|---:|---:|---|")
-        for row in rows:
-            floor = "" if row["floor"] is None else str(row["floor"])
-            holds = {True: "yes", False: "**no**", None: ""}[row["holds"]]
-            lines.append(
-                f"| {row['name']} | {row['value']:.4g} {row['unit']} | {floor} | {holds} |"
-            )
+        lines += ["", f"## {SUBJECTS[name]}", "", *table(rows)]
+        if name == "growth" and not quick:
+            lines += ["", "![Time and memory against the size of the work](../docs/growth.png)"]
     return "\n".join(lines) + "\n"
 
 

@@ -11,25 +11,25 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import statistics
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from PIL import Image
 
+from benchmarks.measuring import Figure, Row, alone, alternate, at_least, command, row, seconds_of
 from vidc import images
+from vidc.builders import shardwriter
 from vidc.builders.crop import Crop
 from vidc.builders.pipeline import Prepared, Recipe, corrupted, prepare
 from vidc.builders.shards import make_row
-from vidc.builders.shardwriter import Row, ShardWriter
+from vidc.builders.shardwriter import ShardWriter
 from vidc.builders.source import Source, SourceFrame, SourceVideo, open_source, read_bytes
-from vidc.frames import CLEAN, config_name
+from vidc.frames import CLEAN, Pixels, config_name
 
 CORRUPTIONS = ("gaussian_noise", "snow", "rain")
 RECIPE = Recipe(tuple((name, 5) for name in CORRUPTIONS))
@@ -40,7 +40,7 @@ FASTER_THAN_THE_LOOP = 4.0
 TWO_WORKERS = 1.7
 
 
-def measure(quick: bool) -> list[dict[str, Any]]:
+def measure(quick: bool) -> list[Row]:
     """The rows of the benchmark page."""
     with tempfile.TemporaryDirectory() as folder:
         root = make_tree(Path(folder) / "clean", videos=16, frames=12 if quick else 40)
@@ -65,16 +65,17 @@ def make_tree(root: Path, *, videos: int, frames: int) -> Path:
     return root
 
 
-def picture(seed: int) -> np.ndarray:
+def picture(seed: int) -> Pixels:
     """A smooth scene with grain: its JPEG is about as large as a video frame's."""
     rng = np.random.default_rng(seed)
     coarse = Image.fromarray(rng.integers(0, 256, (23, 40, 3), np.uint8))
     smooth = np.asarray(coarse.resize((WIDTH, HEIGHT), Image.Resampling.BICUBIC), np.float32)
     grain = rng.normal(0, 5, smooth.shape).astype(np.float32)
-    return np.clip(smooth + grain, 0, 255).astype(np.uint8)
+    clipped: Pixels = np.clip(smooth + grain, 0, 255).astype(np.uint8)
+    return clipped
 
 
-def against_the_loop(root: Path, folder: Path, rounds: int) -> list[dict[str, Any]]:
+def against_the_loop(root: Path, folder: Path, rounds: int) -> list[Row]:
     """Our frames per second on one worker, and how many times the obvious loop's they are."""
     source, video, frames = first_video(root)
     loop = obvious_loop(folder)
@@ -92,12 +93,16 @@ def against_the_loop(root: Path, folder: Path, rounds: int) -> list[dict[str, An
             writer.end_row_group()
 
         # The shard is closed, and forced onto the disk, outside: the loop's files never are.
-        seconds = alternate({"ours": ours, "theirs": theirs}, rounds)
+        seconds = alternate(
+            {"ours": partial(seconds_of, ours), "theirs": partial(seconds_of, theirs)}, rounds
+        )
     return [
-        row("frames, one worker", PICTURES / seconds["ours"], "frames/s"),
-        row("frames, obvious loop", PICTURES / seconds["theirs"], "frames/s"),
+        row("frames, one worker", seconds["ours"].rate(PICTURES), "frames/s"),
+        row("frames, obvious loop", seconds["theirs"].rate(PICTURES), "frames/s"),
         at_least(
-            "one worker / obvious loop", seconds["theirs"] / seconds["ours"], FASTER_THAN_THE_LOOP
+            "one worker / obvious loop",
+            seconds["theirs"].over(seconds["ours"]),
+            FASTER_THAN_THE_LOOP,
         ),
     ]
 
@@ -120,38 +125,34 @@ def obvious_loop(folder: Path) -> Callable[[Path, str], None]:
     return one
 
 
-def workers(root: Path, folder: Path, rounds: int) -> list[dict[str, Any]]:
+def workers(root: Path, folder: Path, rounds: int) -> list[Row]:
     """The real command with one and with two workers, its start-up and end taken out."""
-    rates: dict[int, list[float]] = {1: [], 2: []}
-    frames = len(open_source("imagenet-vid", root).videos()) - 2
-    frames *= first_video(root)[1].frames
-    for _ in range(rounds):
-        for count, found in rates.items():
-            few, all_of_them = (command(root, folder, count, limit) for limit in (2, None))
-            found.append(frames / (all_of_them - few))
-    one, two = statistics.median(rates[1]), statistics.median(rates[2])
+    source, video, _ = first_video(root)
+    frames = (len(source.videos()) - 2) * video.frames
+
+    def rate(count: int) -> float:
+        few, all_of_them = (built(root, folder, count, limit) for limit in (2, None))
+        return frames / (all_of_them - few)
+
+    rates = alternate({"one": partial(rate, 1), "two": partial(rate, 2)}, rounds)
     return [
-        row("python -m vidc.build --workers 1", one, "frames/s"),
-        row("python -m vidc.build --workers 2", two, "frames/s"),
-        at_least("two workers / one worker", two / one, TWO_WORKERS),
+        row("python -m vidc.build --workers 1", rates["one"], "frames/s"),
+        row("python -m vidc.build --workers 2", rates["two"], "frames/s"),
+        at_least("two workers / one worker", rates["two"].over(rates["one"]), TWO_WORKERS),
     ]
 
 
-def command(root: Path, folder: Path, count: int, videos: int | None) -> float:
+def built(root: Path, folder: Path, count: int, videos: int | None) -> float:
     """The seconds that one build takes."""
     out = folder / "built"
     words = ["imagenet-vid", "--root", root, "--out", out, "--workers", count, "--no-clean"]
     words += ["--limit-videos", videos] if videos else []
-    started = time.perf_counter()
-    subprocess.run(
-        [sys.executable, "-m", "vidc.build", *map(str, words)], check=True, capture_output=True
-    )
-    seconds = time.perf_counter() - started
+    seconds, _ = command("vidc.build", *words)
     shutil.rmtree(out)
     return seconds
 
 
-def stages(root: Path, folder: Path, rounds: int) -> list[dict[str, Any]]:
+def stages(root: Path, folder: Path, rounds: int) -> list[Row]:
     """Where a frame's time goes, in milliseconds; each stage is timed by itself."""
     source, video, frames = first_video(root)
     spent: dict[str, list[float]] = {}
@@ -164,8 +165,10 @@ def stages(root: Path, folder: Path, rounds: int) -> list[dict[str, Any]]:
             writer.end_row_group()
             clock.lap("write")
             spent.setdefault("write", []).append(clock.laps["write"] / PICTURES)
-    medians = {stage: statistics.median(seconds) for stage, seconds in spent.items()}
-    return [row(f"a frame: {stage}", seconds * 1e3, "ms") for stage, seconds in medians.items()]
+    return [
+        row(f"a frame: {stage}", Figure(tuple(seconds)).times(1e3), "ms")
+        for stage, seconds in spent.items()
+    ]
 
 
 def frame_stages(
@@ -188,7 +191,9 @@ def frame_stages(
     clock.lap("hash (three and clean)")
     names = (CLEAN, *CONFIGS)
     row_images, row_hashes = zip(CONFIGS, files, strict=True), zip(names, hashes, strict=True)
-    writer.add(Row(video.id, frame.index, -1, (), (), dict(row_images), dict(row_hashes)))
+    writer.add(
+        shardwriter.Row(video.id, frame.index, -1, (), (), dict(row_images), dict(row_hashes))
+    )
     return clock.laps
 
 
@@ -223,36 +228,5 @@ def first_video(root: Path) -> tuple[Source, SourceVideo, list[SourceFrame]]:
     return source, video, list(source.frames(video))
 
 
-def alternate(what: dict[str, Callable[[], None]], rounds: int) -> dict[str, float]:
-    """The median seconds of each, run in turns after a round that is not counted."""
-    seconds: dict[str, list[float]] = {name: [] for name in what}
-    for turn in range(rounds + 1):
-        for name, run in what.items():
-            started = time.perf_counter()
-            run()
-            if turn:
-                seconds[name].append(time.perf_counter() - started)
-    return {name: statistics.median(found) for name, found in seconds.items()}
-
-
-def row(name: str, value: float, unit: str) -> dict[str, Any]:
-    """A figure without a floor."""
-    return {"name": name, "value": value, "unit": unit, "floor": None, "holds": None}
-
-
-def at_least(name: str, value: float, floor: float) -> dict[str, Any]:
-    """A ratio that must not be lower."""
-    return {"name": name, "value": value, "unit": "×", "floor": floor, "holds": value >= floor}
-
-
-def main() -> int:
-    """Print the rows as a table; exit code 1 where a floor does not hold."""
-    rows = measure("--quick" in sys.argv[1:])
-    for each in rows:
-        floor = "" if each["floor"] is None else f"  (floor {each['floor']}: {each['holds']})"
-        print(f"{each['name']:38}{each['value']:10.2f} {each['unit']}{floor}")
-    return 0 if all(each["holds"] is not False for each in rows) else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(alone(measure, sys.argv[1:]))

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import itertools
 import math
-import statistics
 import sys
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from benchmarks.measuring import Figure, Row, alone, alternate, at_least, at_most
 from tests.reference import imagecorruptions_draws as package
 from tests.reference import pictures
 from vidc.corruptions import Key, corrupt, draws
@@ -37,7 +38,7 @@ COHERENT_AGAINST_IID = 1.05
 BATCH_SECONDS = 0.03
 
 
-def measure(quick: bool) -> list[dict[str, Any]]:
+def measure(quick: bool) -> list[Row]:
     """The ratios that have floors, at severity 5."""
     rows = []
     for size in SIZES:
@@ -46,24 +47,19 @@ def measure(quick: bool) -> list[dict[str, Any]]:
     return rows
 
 
-def _ratios(size: tuple[int, int], times: Mapping[str, float]) -> list[dict[str, Any]]:
+def _ratios(size: tuple[int, int], times: Mapping[str, Figure]) -> list[Row]:
     where = f"{size[0]}×{size[1]}, severity {SEVERITY}"
     rows = []
     for name in ("gaussian_noise", "snow"):
-        ratio, floor = times[f"imagecorruptions {name}"] / times[name], FASTER[name, size]
-        row = _row(f"{name}, {where}: faster than imagecorruptions", ratio)
-        rows.append(row | {"floor": f"≥ {floor}", "holds": ratio >= floor})
+        what = f"{name}, {where}: faster than imagecorruptions"
+        ratio = times[f"imagecorruptions {name}"].over(times[name])
+        rows.append(at_least(what, ratio, FASTER[name, size]))
     bounds = [("rain", "snow", RAIN_AGAINST_SNOW)]
     bounds += [(f"coherent {name}", name, COHERENT_AGAINST_IID) for name in ("snow", "rain")]
     for name, base, most in bounds:
-        ratio = times[name] / times[base]
-        row = _row(f"{name}, {where}: time against {base}", ratio)
-        rows.append(row | {"floor": f"≤ {most}", "holds": ratio <= most})
+        what = f"{name}, {where}: time against {base}"
+        rows.append(at_most(what, times[name].over(times[base]), most))
     return rows
-
-
-def _row(name: str, value: float) -> dict[str, Any]:
-    return {"name": name, "value": value, "unit": "×"}
 
 
 def _contenders(size: tuple[int, int], severity: int) -> dict[str, Callable[[], object]]:
@@ -90,20 +86,17 @@ def _key(number: int) -> Key:
     return Key(0, "lasot", "bird-3", number)
 
 
-def _times(contenders: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """The median seconds of a call of each, batches taking turns."""
+def _times(contenders: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, Figure]:
+    """The seconds of a call of each, batches taking turns."""
     import cv2
 
     cv2.setNumThreads(1)
-    sizes = {}
+    batches = {}
     for name, call in contenders.items():
         call()
-        sizes[name] = max(1, round(BATCH_SECONDS / _seconds(call, 2)))
-    found: dict[str, list[float]] = {name: [] for name in contenders}
-    for _ in range(rounds):
-        for name, call in contenders.items():
-            found[name].append(_seconds(call, sizes[name]))
-    return {name: statistics.median(times) for name, times in found.items()}
+        count = max(1, round(BATCH_SECONDS / _seconds(call, 2)))
+        batches[name] = partial(_seconds, call, count)
+    return alternate(batches, rounds)
 
 
 def _seconds(call: Callable[[], object], count: int) -> float:
@@ -135,30 +128,26 @@ def _normals(stream: draws.Stream, shape: tuple[int, ...]) -> Any:
 
 def main(words: list[str]) -> int:
     """Print the table of all severities, then the floors; exit code 1 where one does not hold."""
-    quick = "--quick" in words
     print(
         "| corruption | size | severity | frames/s | imagecorruptions | ratio | largest off | off |"
     )
     print("|---|---|---:|---:|---:|---:|---:|---:|")
     for size, severity in itertools.product(SIZES, range(1, 6)):
-        times = _times(_contenders(size, severity), rounds=3 if quick else 9)
+        times = _times(_contenders(size, severity), rounds=3 if "--quick" in words else 9)
         for name in (key for key in times if not key.startswith("imagecorruptions")):
             print(_line(name, size, severity, times))
-    rows = measure(quick)
-    print("\n| what | measured | floor | holds |\n|---|---:|---:|---|")
-    for row in rows:
-        holds = "yes" if row["holds"] else "**no**"
-        print(f"| {row['name']} | {row['value']:.2f} {row['unit']} | {row['floor']} | {holds} |")
-    return 0 if all(row["holds"] for row in rows) else 1
+    print()
+    return alone(measure, words)
 
 
-def _line(name: str, size: tuple[int, int], severity: int, times: Mapping[str, float]) -> str:
-    cells = [name, f"{size[0]}×{size[1]}", str(severity), f"{1 / times[name]:.0f}"]
+def _line(name: str, size: tuple[int, int], severity: int, times: Mapping[str, Figure]) -> str:
+    cells = [name, f"{size[0]}×{size[1]}", str(severity), f"{1 / times[name].median:.0f}"]
     theirs = times.get(f"imagecorruptions {name}")
     if theirs is None:
         return f"| {' | '.join(cells)} | | | | |"
     most, share = _difference(name, size, severity)
-    cells += [f"{1 / theirs:.0f}", f"{theirs / times[name]:.1f}×", str(most), f"{share:.1e}"]
+    ratio = theirs.over(times[name]).median
+    cells += [f"{1 / theirs.median:.0f}", f"{ratio:.1f}×", str(most), f"{share:.1e}"]
     return f"| {' | '.join(cells)} |"
 
 

@@ -6,20 +6,18 @@ channels_last, random weights; what is compared runs alternately, and medians ar
 
 from __future__ import annotations
 
-import statistics
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from benchmarks.eval_pass import Passes
+from benchmarks.measuring import Row, alone, alternate, at_least, at_most, row, seconds_of
 from benchmarks.straightforward import StraightforwardUnMixTNS
 from vidc.classes import class_list
 from vidc.eval.methods import COLUMNS, method_class
@@ -31,10 +29,9 @@ from vidc.eval.weights import LoadedModel, wrap
 
 BATCH = 16
 SIZE = 224
-WARM_UP = 1
 
 
-def measure(quick: bool) -> list[dict[str, Any]]:
+def measure(quick: bool) -> list[Row]:
     """The rows of the benchmark page."""
     return [
         *layer_rows(3 if quick else 9),
@@ -44,41 +41,47 @@ def measure(quick: bool) -> list[dict[str, Any]]:
     ]
 
 
-def layer_rows(repeats: int) -> list[dict[str, Any]]:
+def layer_rows(repeats: int) -> list[Row]:
     """Forwards of one network, with different layers in it."""
     classifier, images = network(), batch()
     forwards = {
-        name: partial(_timed, _forward(with_layers(classifier, name), images))
+        name: partial(seconds_of, _forward(with_layers(classifier, name), images))
         for name in ("source", "tbn", "unmix_tns", "straightforward")
     }
     seconds = alternate(forwards, repeats)
     return [
-        row("Source forward", seconds["source"] * 1e3, "ms"),
-        row("TBN forward / Source forward", seconds["tbn"] / seconds["source"]),
-        at_most("UnMix-TNS forward / Source forward", seconds["unmix_tns"], seconds["source"], 1.4),
+        row("Source forward", seconds["source"].times(1e3), "ms"),
+        row("TBN forward / Source forward", seconds["tbn"].over(seconds["source"])),
+        at_most(
+            "UnMix-TNS forward / Source forward", seconds["unmix_tns"].over(seconds["source"]), 1.4
+        ),
         at_least(
-            "B×K×C forward / UnMix-TNS forward", seconds["straightforward"], seconds["unmix_tns"], 2
+            "B×K×C forward / UnMix-TNS forward",
+            seconds["straightforward"].over(seconds["unmix_tns"]),
+            2,
         ),
     ]
 
 
-def step_rows(repeats: int) -> list[dict[str, Any]]:
+def step_rows(repeats: int) -> list[Row]:
     """Steps of TENT, with different layers under it."""
     classifier, images = network(), batch()
     tent, settings = method_class("tent"), load_protocol("paper").settings("tent")
     steps = {
-        name: partial(_timed, partial(tent(with_layers(classifier, name), settings).step, images))
+        name: partial(
+            seconds_of, partial(tent(with_layers(classifier, name), settings).step, images)
+        )
         for name in ("tbn", "unmix_tns", "straightforward")
     }
     seconds = alternate(steps, repeats)
     return [
-        row("TENT step", seconds["tbn"] * 1e3, "ms"),
-        at_most("TENT† step / TENT step", seconds["unmix_tns"], seconds["tbn"], 1.4),
-        row("B×K×C TENT† step / TENT step", seconds["straightforward"] / seconds["tbn"]),
+        row("TENT step", seconds["tbn"].times(1e3), "ms"),
+        at_most("TENT† step / TENT step", seconds["unmix_tns"].over(seconds["tbn"]), 1.4),
+        row("B×K×C TENT† step / TENT step", seconds["straightforward"].over(seconds["tbn"])),
     ]
 
 
-def together_rows(repeats: int) -> list[dict[str, Any]]:
+def together_rows(repeats: int) -> list[Row]:
     """All columns in one pass over a built dataset, against a pass for each."""
     columns = list(COLUMNS.values())
     with passes(batches=2) as run:
@@ -90,10 +93,10 @@ def together_rows(repeats: int) -> list[dict[str, Any]]:
             repeats,
         )
     name = "eight columns in one pass / eight passes"
-    return [at_most(name, seconds["together"], seconds["apart"], 0.9)]
+    return [at_most(name, seconds["together"].over(seconds["apart"]), 0.9)]
 
 
-def overhead_rows(repeats: int) -> list[dict[str, Any]]:
+def overhead_rows(repeats: int) -> list[Row]:
     """Reading, decoding, copying and bookkeeping, against the network that they feed."""
     batches = 8
     forward = _forward(with_layers(network(), "source"), batch())
@@ -101,13 +104,13 @@ def overhead_rows(repeats: int) -> list[dict[str, Any]]:
         seconds = alternate(
             {
                 "pass": lambda: run.seconds([COLUMNS["source"]]),
-                "forwards": lambda: _timed(lambda: [forward() for _ in range(batches)]),
+                "forwards": lambda: seconds_of(lambda: [forward() for _ in range(batches)]),
             },
             repeats,
         )
     return [
-        row("Source pass", batches * BATCH / seconds["pass"], "frames/s"),
-        at_most("Source pass / its forwards alone", seconds["pass"], seconds["forwards"], 1.1),
+        row("Source pass", seconds["pass"].rate(batches * BATCH), "frames/s"),
+        at_most("Source pass / its forwards alone", seconds["pass"].over(seconds["forwards"]), 1.1),
     ]
 
 
@@ -153,34 +156,6 @@ def with_layers(classifier: Classifier, name: str) -> Classifier:
     return with_normalization(classifier, layers, protocol.settings(layers), 0)
 
 
-def alternate(what: Mapping[str, Callable[[], float]], repeats: int) -> dict[str, float]:
-    """The median seconds of each, run in turn so that a busy spell of the machine hits all."""
-    seconds: dict[str, list[float]] = {name: [] for name in what}
-    for turn in range(WARM_UP + repeats):
-        for name, timed in what.items():
-            taken = timed()
-            if turn >= WARM_UP:
-                seconds[name].append(taken)
-    return {name: statistics.median(each) for name, each in seconds.items()}
-
-
-def row(name: str, value: float, unit: str = "×") -> dict[str, Any]:
-    """A measurement with no floor."""
-    return {"name": name, "value": value, "unit": unit, "floor": None, "holds": None}
-
-
-def at_most(name: str, ours: float, other: float, bound: float) -> dict[str, Any]:
-    """A ratio that must not be larger."""
-    ratio = ours / other
-    return row(name, ratio) | {"floor": f"≤ {bound}", "holds": ratio <= bound}
-
-
-def at_least(name: str, other: float, ours: float, bound: float) -> dict[str, Any]:
-    """A ratio that must not be smaller."""
-    ratio = other / ours
-    return row(name, ratio) | {"floor": f"≥ {bound}", "holds": ratio >= bound}
-
-
 def _forward(classifier: Classifier, images: Tensor) -> Callable[[], object]:
     def run() -> object:
         with torch.no_grad():
@@ -189,12 +164,5 @@ def _forward(classifier: Classifier, images: Tensor) -> Callable[[], object]:
     return run
 
 
-def _timed(run: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    run()
-    return time.perf_counter() - start
-
-
 if __name__ == "__main__":
-    for line in measure(quick="--quick" in sys.argv[1:]):
-        print(f"{line['name']}: {line['value']:.3f} {line['unit']} {line['floor'] or ''}")
+    sys.exit(alone(measure, sys.argv[1:]))

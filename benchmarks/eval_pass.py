@@ -23,7 +23,7 @@ from vidc.eval.results import CellKey, RunFolder
 HEIGHT, WIDTH = 360, 480
 VIDEO = "ILSVRC2015_val_00000000"
 ANNOTATION = f"""<annotation><size><width>{WIDTH}</width><height>{HEIGHT}</height></size><object>
-<trackid>0</trackid><name>n02084071</name><occluded>0</occluded><generated>0</generated>
+<trackid>0</trackid><name>n01503061</name><occluded>0</occluded><generated>0</generated>
 <bndbox><xmin>60</xmin><ymin>40</ymin><xmax>400</xmax><ymax>300</ymax></bndbox>
 </object></annotation>"""
 
@@ -34,7 +34,7 @@ class Passes:
     def __init__(self, folder: Path, model: LoadedModel, frames: int) -> None:
         self.folder = folder
         self.model = model
-        self.input = built_input(str(_build(folder, frames)))
+        self.input = built_input(str(build_dataset(folder, frames)))
 
     def seconds(self, columns: Sequence[Column]) -> float:
         """How long one pass that feeds these columns takes, reading and writing included."""
@@ -59,7 +59,7 @@ class Passes:
         return float(record["measured"]["seconds"])
 
 
-def _build(folder: Path, frames: int) -> Path:
+def build_dataset(folder: Path, frames: int) -> Path:
     """A dataset of one video, by the ordinary way."""
     root, out = folder / "ILSVRC2015", folder / "dataset"
     data = root / "Data" / "VID" / "val" / VIDEO

@@ -19,6 +19,7 @@ from typing import Any
 import psutil
 
 from benchmarks.build import make_tree
+from benchmarks.measuring import Row, alone, at_most, row
 
 WORKERS = 2
 GROWTH_CEILING = 1.1
@@ -34,7 +35,7 @@ class Look:
     memory: dict[int, int]
 
 
-def measure(quick: bool) -> list[dict[str, Any]]:
+def measure(quick: bool) -> list[Row]:
     """The rows of the benchmark page."""
     videos, frames = (32, 48) if quick else (200, 300)
     with tempfile.TemporaryDirectory() as folder:
@@ -80,7 +81,7 @@ def _read(marker: Path) -> dict[str, Any] | None:
     return content
 
 
-def memory_rows(looks: list[Look], frames: int) -> list[dict[str, Any]]:
+def memory_rows(looks: list[Look], frames: int) -> list[Row]:
     """The largest memory of a worker early and late in the work."""
     last = max(look.finished for look in looks)
     early = [look for look in looks if 0.1 <= look.finished / last <= 0.35]
@@ -88,44 +89,20 @@ def memory_rows(looks: list[Look], frames: int) -> list[dict[str, Any]]:
     peaks = [
         max(size for look in part for size in look.memory.values()) / 1e6 for part in (early, late)
     ]
-    growth = peaks[1] / peaks[0]
+    what = f"worker memory late against early, {frames:,} frames"
     return [
-        {
-            "name": f"worker memory late against early, {frames:,} frames",
-            "value": growth,
-            "unit": "×",
-            "floor": f"≤ {GROWTH_CEILING}",
-            "holds": growth <= GROWTH_CEILING,
-        },
-        {
-            "name": "largest memory of a worker",
-            "value": max(peaks),
-            "unit": "MB",
-            "floor": None,
-            "holds": None,
-        },
+        at_most(what, peaks[1] / peaks[0], GROWTH_CEILING),
+        row("largest memory of a worker", max(peaks), "MB"),
     ]
 
 
-def time_row(seconds: dict[str, float]) -> dict[str, Any]:
+def time_row(seconds: dict[str, float]) -> Row:
     """Seconds a frame in the second half of the shards against the first, as they finished."""
     each = list(seconds.values())
     half = len(each) // 2
     slowdown = statistics.median(each[half:]) / statistics.median(each[:half])
-    return {
-        "name": "seconds a frame, second half against first",
-        "value": slowdown,
-        "unit": "×",
-        "floor": f"≤ {SLOWDOWN_CEILING}",
-        "holds": slowdown <= SLOWDOWN_CEILING,
-    }
-
-
-def main(words: list[str]) -> None:
-    """Print the rows."""
-    for row in measure("--quick" in words):
-        print(f"{row['name']}: {row['value']:.4g} {row['unit']} {row['floor'] or ''}")
+    return at_most("seconds a frame, second half against first", slowdown, SLOWDOWN_CEILING)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(alone(measure, sys.argv[1:]))

@@ -7,18 +7,18 @@ built by the ordinary command in a temporary folder; what is compared runs alter
 from __future__ import annotations
 
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import cv2
 import numpy as np
 
+from benchmarks.measuring import Row, alone, alternate, at_least, at_most, row
 from vidc.reading import load
 
 VIDEOS = 100
@@ -28,7 +28,7 @@ BYTES_CEILING = 3.0
 GROWTH_CEILING = 1.1
 
 
-def measure(quick: bool) -> list[dict[str, Any]]:
+def measure(quick: bool) -> list[Row]:
     """The rows of the benchmark page."""
     with tempfile.TemporaryDirectory() as temporary:
         dataset = build(Path(temporary), frames=10 if quick else 24)
@@ -72,7 +72,7 @@ def picture(number: int) -> bytes:
     return bytes(cv2.imencode(".jpg", grainy)[1])
 
 
-def speed_rows(dataset: Path, folder: Path, repeats: int) -> list[dict[str, Any]]:
+def speed_rows(dataset: Path, folder: Path, repeats: int) -> list[Row]:
     """Whole passes with vidc.load and with load_dataset, in turns."""
     from datasets import load_dataset
 
@@ -85,44 +85,34 @@ def speed_rows(dataset: Path, folder: Path, repeats: int) -> list[dict[str, Any]
         )
         return sum(row["image"] is not None for row in rows)
 
-    rates = alternate({"ours": ours, "theirs": theirs}, repeats)
-    ratio = rates["ours"] / rates["theirs"]
+    rates = alternate({"ours": partial(rate, ours), "theirs": partial(rate, theirs)}, repeats)
     return [
-        {"name": "load_dataset(streaming=True)", "value": rates["theirs"], "unit": "frames/s"}
-        | {"floor": None, "holds": None},
-        {"name": "vidc.load, every hash checked", "value": rates["ours"], "unit": "frames/s"}
-        | {"floor": None, "holds": None},
-        {"name": "vidc.load / load_dataset(streaming=True)", "value": ratio, "unit": "×"}
-        | {"floor": f"≥ {SPEED_FLOOR}", "holds": ratio >= SPEED_FLOOR},
+        row("load_dataset(streaming=True)", rates["theirs"], "frames/s"),
+        row("vidc.load, every hash checked", rates["ours"], "frames/s"),
+        at_least(
+            "vidc.load / load_dataset(streaming=True)",
+            rates["ours"].over(rates["theirs"]),
+            SPEED_FLOOR,
+        ),
     ]
 
 
-def alternate(passes: dict[str, Callable[[], int]], repeats: int) -> dict[str, float]:
-    """The median frames a second of each, run in turns after a pass that is not counted."""
-    rates: dict[str, list[float]] = {name: [] for name in passes}
-    for turn in range(repeats + 1):
-        for name, run in passes.items():
-            started = time.perf_counter()
-            frames = run()
-            if turn:
-                rates[name].append(frames / (time.perf_counter() - started))
-    return {name: statistics.median(values) for name, values in rates.items()}
+def rate(read: Callable[[], int]) -> float:
+    """Frames a second of one pass."""
+    started = time.perf_counter()
+    frames = read()
+    return frames / (time.perf_counter() - started)
 
 
-def bytes_row(dataset: Path) -> dict[str, Any]:
+def bytes_row(dataset: Path) -> Row:
     """What this process reads for one video, in percent of the config's shards."""
     whole = sum(file.stat().st_size for file in (dataset / "data" / CONFIG).iterdir())
     before = bytes_read()
     frames = list(load(dataset, CONFIG, video="video_042"))
     percent = 100 * (bytes_read() - before) / whole
     assert frames
-    return {
-        "name": f"bytes read for one of {VIDEOS} videos",
-        "value": percent,
-        "unit": "%",
-        "floor": f"≤ {BYTES_CEILING:g}",
-        "holds": percent <= BYTES_CEILING,
-    }
+    name = f"bytes read for one of {VIDEOS} videos"
+    return at_most(name, percent, BYTES_CEILING, "%")
 
 
 def bytes_read() -> int:
@@ -131,18 +121,12 @@ def bytes_read() -> int:
     return int(text.split("rchar: ")[1].split()[0])
 
 
-def memory_row(dataset: Path, passes: int) -> dict[str, Any]:
+def memory_row(dataset: Path, passes: int) -> Row:
     """The most memory held in the last tenth of a long pass against the first tenth."""
     command = [sys.executable, "-m", "benchmarks.read", "--memory", str(dataset), str(passes)]
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     growth = float(output.split()[-1])
-    return {
-        "name": "memory, last tenth / first tenth of a pass",
-        "value": growth,
-        "unit": "×",
-        "floor": f"≤ {GROWTH_CEILING}",
-        "holds": growth <= GROWTH_CEILING,
-    }
+    return at_most("memory, last tenth / first tenth of a pass", growth, GROWTH_CEILING)
 
 
 def memory_growth(dataset: Path, passes: int) -> float:
@@ -157,14 +141,13 @@ def memory_growth(dataset: Path, passes: int) -> float:
     return max(held[-tenth:]) / max(held[:tenth])
 
 
-def main(words: list[str]) -> None:
-    """Print the rows."""
+def main(words: list[str]) -> int:
+    """The rows; with --memory, in a process of its own, how memory grew."""
     if words[:1] == ["--memory"]:
         print(memory_growth(Path(words[1]), int(words[2])))
-        return
-    for row in measure("--quick" in words):
-        print(f"{row['name']}: {row['value']:.4g} {row['unit']} {row['floor'] or ''}")
+        return 0
+    return alone(measure, words)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))

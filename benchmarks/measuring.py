@@ -1,0 +1,141 @@
+"""What every benchmark is made of: turns, medians with their spread, and rows of the page."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+WARM_UP_ROUNDS = 1
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One measurement, round by round."""
+
+    rounds: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        """The value that is reported."""
+        return statistics.median(self.rounds)
+
+    @property
+    def spread(self) -> tuple[float, float]:
+        """The smallest and the largest."""
+        return min(self.rounds), max(self.rounds)
+
+    def over(self, other: Figure) -> Figure:
+        """The ratio in each round: neighbours in time share a busy spell of the machine."""
+        return Figure(tuple(a / b for a, b in zip(self.rounds, other.rounds, strict=True)))
+
+    def rate(self, count: float) -> Figure:
+        """So many things a second, where this is the seconds that they took."""
+        return Figure(tuple(count / seconds for seconds in self.rounds))
+
+    def times(self, factor: float) -> Figure:
+        """In another unit."""
+        return Figure(tuple(factor * value for value in self.rounds))
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the page. ``bound`` says on which side of the floor the value must be."""
+
+    name: str
+    value: float
+    unit: str
+    floor: float | None = None
+    bound: str | None = None
+    holds: bool | None = None
+    spread: tuple[float, float] | None = None
+
+    def cells(self) -> list[str]:
+        """What the page's table shows of it."""
+        sign = {"least": "≥ ", "most": "≤ ", None: ""}[self.bound]
+        between = "" if self.spread is None else " to ".join(f"{v:.3g}" for v in self.spread)
+        floor = "" if self.floor is None else f"{sign}{self.floor:g}"
+        holds = {True: "yes", False: "**no**", None: ""}[self.holds]
+        return [self.name, f"{self.value:.4g} {self.unit}", between, floor, holds]
+
+
+def row(name: str, figure: Figure | float, unit: str = "×") -> Row:
+    """A figure without a floor."""
+    if isinstance(figure, Figure):
+        return Row(name, figure.median, unit, spread=figure.spread)
+    return Row(name, figure, unit)
+
+
+def at_least(name: str, figure: Figure | float, floor: float, unit: str = "×") -> Row:
+    """A figure that must not be lower."""
+    plain = row(name, figure, unit)
+    return Row(name, plain.value, unit, floor, "least", plain.value >= floor, plain.spread)
+
+
+def at_most(name: str, figure: Figure | float, floor: float, unit: str = "×") -> Row:
+    """A figure that must not be higher."""
+    plain = row(name, figure, unit)
+    return Row(name, plain.value, unit, floor, "most", plain.value <= floor, plain.spread)
+
+
+def seconds_of(call: Callable[[], object]) -> float:
+    """How long it takes."""
+    started = time.perf_counter()
+    call()
+    return time.perf_counter() - started
+
+
+def alternate(what: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, Figure]:
+    """What each returns, run in turns after a round that is not counted."""
+    found: dict[str, list[float]] = {name: [] for name in what}
+    for turn in range(WARM_UP_ROUNDS + rounds):
+        for name, measured in what.items():
+            value = measured()
+            if turn >= WARM_UP_ROUNDS:
+                found[name].append(value)
+    return {name: Figure(tuple(values)) for name, values in found.items()}
+
+
+def command(*words: object) -> tuple[float, int]:
+    """Seconds and peak memory in bytes of ``python -m ...``, the start of Python included."""
+    started = time.perf_counter()
+    process = subprocess.Popen(
+        [sys.executable, "-m", *map(str, words)], stdout=subprocess.DEVNULL, start_new_session=True
+    )
+    _, status, used = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - started
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise SystemExit(
+            f"python -m {' '.join(map(str, words))} ended with exit code {process.returncode}"
+        )
+    return seconds, used.ru_maxrss * 1024
+
+
+def table(rows: Sequence[Row]) -> list[str]:
+    """The rows as a Markdown table."""
+    head = ["| what | median | smallest to largest | floor | holds |", "|---|---:|---:|---:|---|"]
+    return head + [f"| {' | '.join(each.cells())} |" for each in rows]
+
+
+def to_json(rows: Sequence[Row]) -> str:
+    """The rows for programs."""
+    return json.dumps([asdict(each) for each in rows], indent=1) + "\n"
+
+
+def alone(measure: Callable[[bool], list[Row]], words: Sequence[str]) -> int:
+    """``python -m benchmarks.NAME [--quick] [--json FILE]``; 1 where a floor does not hold."""
+    import cv2
+
+    cv2.setNumThreads(1)  # as in a worker of a build
+    rows = measure("--quick" in words)
+    print("\n".join(table(rows)))
+    if "--json" in words:
+        Path(words[words.index("--json") + 1]).write_text(to_json(rows), "utf-8")
+    return 0 if all(each.holds is not False for each in rows) else 1
