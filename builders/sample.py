@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from vidc.builders import lock
+from vidc import lock
 from vidc.builders.sample_layout import write_lasot, write_vid
 from vidc.builders.sample_looks import MEADOW, STREET, Look
 from vidc.builders.sample_scene import (
@@ -26,15 +26,20 @@ from vidc.builders.sample_scene import (
     with_wall,
 )
 from vidc.builders.sample_shapes import SHAPES
+from vidc.builders.source import RENDERED
 from vidc.classes import lasot_test_sequences
 from vidc.engines import Advance, Engine, run
 from vidc.errors import InputError
 
 SIZE = 112  # the sample's stored frames; half the real ones, so that a laptop is quick
-SEVERITY = 3  # severity 5 hurts so small a frame far more than one of 224 pixels
+SEVERITY = 4  # severity 5 hurts so small a frame far more than one of 224 pixels
 FRAMES = 48
 
 _MARKER = "sample.txt"
+_NOTICE = """\
+These clips were rendered by vidc. They have the layout of a release of real video and are not it:
+what is built or measured from this folder is named as the sample's, as long as this file is here.
+"""
 _PAINTING = ("shapes", "looks", "dice", "backdrop", "scene", "paint", "layout")
 _TRAINING_STEP = 10  # frames between two of a training clip: neighbours teach little that is new
 _VID_ENTRANCES = (5, 30)  # these videos begin without their object,
@@ -149,6 +154,8 @@ def _render(root: Path, videos: Sequence[Video]) -> None:
         if not _is_rendered(root, mark):
             work = root.with_name(f".{root.name}.{mark[:16]}")
             _render_all(work, videos)
+            for tree in (path for path in work.iterdir() if path.is_dir()):
+                (tree / RENDERED).write_text(_NOTICE, "utf-8")
             (work / _MARKER).write_text(mark + "\n", "utf-8")
             # One call for thousands of small files: after the rename none of them may be empty.
             os.sync()
@@ -172,7 +179,7 @@ def _is_rendered(root: Path, mark: str) -> bool:
 
 def _mark(videos: Sequence[Video]) -> str:
     """Changes with whatever may change a rendered pixel: the list of videos, and the painting."""
-    digest = hashlib.sha256(repr(videos).encode())
+    digest = hashlib.sha256(repr((videos, RENDERED, _NOTICE)).encode())
     for subject in _PAINTING:
         digest.update(Path(__file__).with_name(f"sample_{subject}.py").read_bytes())
     return digest.hexdigest()

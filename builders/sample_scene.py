@@ -11,6 +11,7 @@ from vidc.builders.sample_looks import Colour, Ground, Look, mixed
 from vidc.frames import Pixels
 
 _ENTRANCE_FRAMES = 8
+_SCRAPS = (0, 12, 24, 36, 48)  # how many there may be in a clip
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ def make_clip(name: str, look: Look, kind: str) -> Clip:
         pan=(_swing(dice, 0, 18, 0.03), _swing(dice, 0, 14, 0.03)),
         tilt=_swing(dice, 0, 5, 0.02),
         actors=(_actor(kind, look, ground, dice, 0.5, (0.26, 0.36)),),
-        scraps=tuple(_scrap(look, dice) for _ in range(dice.pick((0, 8, 16, 24, 32)))),
+        scraps=tuple(_scrap(look, dice) for _ in range(dice.pick(_SCRAPS))),
     )
 
 
@@ -131,17 +132,17 @@ def _actor(
 
 
 def _scrap(look: Look, dice: Dice) -> Scrap:
-    light = dice.pick((255, 235, 60, 30))
+    grey = dice.pick((30, 60, 200, 235, 255))
     return Scrap(
         x=dice.between(0, look.width),
         y=dice.between(0, look.height),
         across=dice.between(-4, 4),
         down=dice.between(-2, 4),
-        length=dice.between(3, 12),
+        length=dice.between(4, 16),
         width=dice.between(1, 3),
         turn=dice.between(0, 360),
         spin=dice.between(-12, 12),
-        colour=dice.pick((*look.bodies, (light, light, light))),
+        colour=dice.pick((dice.pick(look.bodies), (grey, grey, grey))),
     )
 
 

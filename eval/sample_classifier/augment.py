@@ -17,8 +17,8 @@ class Augmentation:
     contrast: tuple[float, float] = (0.3, 1.3)
     brightness: float = 0.3
     grey: float = 0.2  # of the frames lose their colour
-    patches: int = 3  # of one colour each
-    patch: tuple[int, int] = (8, 32)  # pixels a side
+    patches: int = 4  # of one colour each
+    patch: tuple[int, int] = (3, 32)  # pixels a side
 
 
 def normalised(images: Tensor) -> Tensor:
