@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import collections
 import functools
 import hashlib
 import json
-import os
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import asdict, dataclass
 
 import numpy as np
 
 from vidc import images
+from vidc.ahead import mapped
 from vidc.builders.crop import Crop
 from vidc.builders.pipeline import Labels, Recipe, corrupted, labels_in, prepare, selected
 from vidc.builders.source import Source, SourceFrame, SourceVideo
 from vidc.corruptions import RECIPE_VERSION
+from vidc.engines import cores
 from vidc.errors import InputError
 from vidc.frames import Frame, FrameLabels, Pixels, StreamInfo
 
@@ -56,9 +56,9 @@ class VirtualFrames:
         self._source = source
         self._recipe = recipe
         self._videos = listed[:limit_videos]
-        self._whole = len(self._videos) >= source.videos_in_release
+        self._whole = len(self._videos) == len(listed) == source.videos_in_release
         self._ends = np.cumsum([len(selected(video, recipe)) for video in self._videos])
-        self._threads = threads or len(os.sched_getaffinity(0))
+        self._threads = threads or cores()
         self._listed = functools.lru_cache(maxsize=4)(source.frames)
 
     def __len__(self) -> int:
@@ -92,19 +92,12 @@ class VirtualFrames:
 
     def frames(self, positions: Sequence[int], *, decode: bool = True) -> Iterator[Frame]:
         """The frames at these positions of the order, as they are asked for; made ahead."""
-        with ThreadPoolExecutor(self._threads, "vidc-frames") as pool:
-            waiting: collections.deque[Future[Frame]] = collections.deque()
-            try:
-                for position in positions:
-                    video, frames, place = self._find(position)
-                    waiting.append(pool.submit(self._frame, video, frames, place, decode))
-                    if len(waiting) >= self._threads * _AHEAD:
-                        yield waiting.popleft().result()
-                while waiting:
-                    yield waiting.popleft().result()
-            finally:
-                # A consumer that stops early must not wait for what it no longer wants.
-                pool.shutdown(wait=False, cancel_futures=True)
+        return mapped(
+            lambda place: self._frame(*place, decode),
+            (self._find(position) for position in positions),
+            threads=self._threads,
+            ahead=self._threads * _AHEAD,
+        )
 
     def _find(self, position: int) -> tuple[SourceVideo, Sequence[SourceFrame], int]:
         """The video of a position, its frames, and which of them it is."""
@@ -145,13 +138,12 @@ class VirtualFrames:
         """Every frame without its pixels, read by a thread a video."""
         from tqdm import tqdm
 
-        with ThreadPoolExecutor(self._threads, "vidc-labels") as pool:
-            try:
-                done = pool.map(self._video_rows, self._videos)
-                bar = tqdm(done, "annotations", len(self._videos), unit=" videos", disable=None)
-                return [row for rows in bar for row in rows]
-            finally:
-                pool.shutdown(wait=False, cancel_futures=True)
+        done = mapped(
+            self._video_rows, self._videos, threads=self._threads, ahead=self._threads * _AHEAD
+        )
+        with closing(done):
+            bar = tqdm(done, "annotations", len(self._videos), unit=" videos", disable=None)
+            return [row for rows in bar for row in rows]
 
     def _video_rows(self, video: SourceVideo) -> list[_Row]:
         frames = self._source.frames(video)

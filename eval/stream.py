@@ -15,8 +15,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from vidc.ahead import made_ahead, mapped
 from vidc.errors import InputError
-from vidc.eval.ahead import ahead, mapped
 from vidc.eval.head import select_frames
 from vidc.eval.models import Preprocessing
 from vidc.eval.pixels import fitted
@@ -104,7 +104,7 @@ class Stream:
 
     def batches(self, first: int = 0) -> Generator[Batch, None, None]:
         """The batches from number ``first`` on, a few of them made ahead in a thread."""
-        return ahead(self._assembled(first), BATCHES_AHEAD)
+        return made_ahead(self._assembled(first), BATCHES_AHEAD)
 
     def _assembled(self, first: int) -> Iterator[Batch]:
         images = self._images(first * self._batch)
@@ -123,7 +123,7 @@ class Stream:
         crop = self._preprocessing.crop
         if self._source.info.size == (crop, crop):
             return images
-        return mapped(self._fit, images, self._threads)
+        return mapped(self._fit, images, threads=self._threads, ahead=2 * self._threads)
 
     def _fit(self, image: Pixels | bytes) -> Pixels | bytes:
         return fitted(cast(Pixels, image), self._preprocessing)
@@ -134,6 +134,11 @@ class Stream:
         crop = self._preprocessing.crop
         stacked = torch.empty((len(images), crop, crop, 3), dtype=torch.uint8, pin_memory=self._pin)
         for row, image in zip(stacked.numpy(), images, strict=True):
+            if np.shape(image) != row.shape:  # numpy would spread a small frame over the row
+                raise InputError(
+                    f"{self._source.info.dataset} holds a frame of {np.shape(image)[:2]} pixels "
+                    f"where {crop} x {crop} was promised: build or download it again."
+                )
             row[...] = image
         return stacked
 

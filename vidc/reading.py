@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import collections
 import hashlib
-import itertools
 import json
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +13,7 @@ import numpy as np
 
 from vidc import frames
 from vidc import manifest as manifests
+from vidc.ahead import made_ahead, mapped
 from vidc.classes import class_list
 from vidc.engines import cores
 from vidc.errors import InputError, unknown
@@ -143,44 +142,31 @@ class Reader:
 
     def frames(self, positions: Sequence[int], *, decode: bool = True) -> Iterator[Frame]:
         """The frames at these positions of the order, as they are asked for; decoded ahead."""
-        with (
-            ThreadPoolExecutor(1, "vidc-read") as disk,
-            ThreadPoolExecutor(self._threads, "vidc-decode") as pool,
-        ):
-            waiting: collections.deque[Future[Frame]] = collections.deque()
-            try:
-                for group, position in self._rows(positions, disk):
-                    waiting.append(pool.submit(self._frame, group, position, decode))
-                    if len(waiting) >= self._threads * _AHEAD:
-                        yield waiting.popleft().result()
-                while waiting:
-                    yield waiting.popleft().result()
-            finally:
-                # A consumer that stops early must not wait for what it no longer wants.
-                pool.shutdown(wait=False, cancel_futures=True)
-
-    def _rows(
-        self, positions: Sequence[int], disk: ThreadPoolExecutor
-    ) -> Iterator[tuple[RowGroup, int]]:
-        """Each position with its row group, the next group being read meanwhile."""
         places = [self._place(position) for position in positions]
-        if not places:
-            return
-        coming = disk.submit(self._group, places[0])
+        return mapped(
+            lambda row: self._frame(*row, decode),
+            self._rows(places),
+            threads=self._threads,
+            ahead=self._threads * _AHEAD,
+        )
+
+    def _rows(self, places: Sequence[int]) -> Iterator[tuple[RowGroup, int]]:
+        """Each place with its row group, the next group being read meanwhile."""
+        with closing(made_ahead(self._groups(places), ahead=1)) as groups:
+            for group, inside in groups:
+                for place in inside:
+                    yield group, place
+
+    def _groups(self, places: Sequence[int]) -> Iterator[tuple[RowGroup, Sequence[int]]]:
+        """The row groups of these places one after the other, each with the places it holds."""
         done = 0
         while done < len(places):
-            group = coming.result()
-            here = list(
-                itertools.takewhile(
-                    lambda place, group=group: group.first <= place < group.stop,  # type: ignore[misc]
-                    itertools.islice(places, done, None),
-                )
-            )
-            done += len(here)
-            if done < len(places):
-                coming = disk.submit(self._group, places[done])
-            for place in here:
-                yield group, place
+            group = self._group(places[done])
+            stop = done + 1
+            while stop < len(places) and group.first <= places[stop] < group.stop:
+                stop += 1
+            yield group, places[done:stop]
+            done = stop
 
     def _place(self, position: int) -> int:
         """The row in the whole config of a position of this reader."""

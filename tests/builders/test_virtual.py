@@ -167,7 +167,7 @@ def test_only_a_few_frames_are_made_ahead(tree, monkeypatch):
     assert len(made) <= 24
     frames.close()
     assert len(made) <= 25
-    assert not [t for t in threading.enumerate() if t.name.startswith("vidc-frames")]
+    assert not [t for t in threading.enumerate() if t.name.startswith("vidc-ahead")]
 
 
 def test_the_fingerprint_changes_with_what_matters_and_nothing_else(tree, tmp_path):
