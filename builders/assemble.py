@@ -20,13 +20,12 @@ def assemble(
     counts: Counter[str] = Counter()
     for result in results:
         counts.update(result.class_counts)
-    whole = plan.all_videos and settings.recipe.stride == 1
     return Manifest(
         name=settings.name,
         source=settings.source,
         split=settings.split,
         classes=classes.name,
-        complete=whole and not skipped and not plan.missing,
+        complete=plan.whole and not skipped,
         recipe=settings.recipe_entry(),
         build=BuildEntry(
             limit_videos=settings.limit_videos,

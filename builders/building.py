@@ -16,7 +16,7 @@ from vidc.builders.checks import ANOTHER, check_folder, check_space
 from vidc.builders.plan import Task, make_plan
 from vidc.builders.settings import Settings, from_manifest, versions
 from vidc.builders.shards import Job, build_shard
-from vidc.builders.source import Source, open_source
+from vidc.builders.source import Source, check_name, open_source
 from vidc.builders.workfolder import Finished, WorkFolder, explained, present
 from vidc.engines import Engine, run
 from vidc.errors import InputError
@@ -34,6 +34,9 @@ class Request:
     engine: Engine = field(default_factory=Engine)
     share: tuple[int, int] = (0, 1)  # (i, n): of n builds at once, this one does i, i + n, ...
     dry_run: bool = False
+
+    def __post_init__(self) -> None:
+        check_name(self.settings.name, self.source)
 
 
 def open_clean(

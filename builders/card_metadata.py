@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from vidc.builders.source import RENDERED_NAMES, SAMPLE
 from vidc.classes import ClassList, class_list
 from vidc.frames import ANNOTATIONS
 from vidc.manifest import Manifest
 from vidc.reading import default_config
 
-_SAMPLE = "-sample"
 _PRETTY = {
     "imagenet-vid-c": "ImageNet-VID-C",
     "lasot-c": "LaSOT-C",
@@ -72,12 +72,12 @@ _RENDERED = Terms({"license": "apache-2.0"}, "original")
 def is_sample(manifest: Manifest) -> bool:
     """Whether the frames are rendered clips and not anyone's video."""
     # By these very names: anyone may call a dataset of real videos something-sample.
-    return manifest.name in ("imagenet-vid-c-sample", "lasot-c-sample")
+    return manifest.name in RENDERED_NAMES
 
 
 def pretty_name(manifest: Manifest) -> str:
     """The dataset's name for people."""
-    base = manifest.name.removesuffix(_SAMPLE) if is_sample(manifest) else manifest.name
+    base = manifest.name.removesuffix(SAMPLE) if is_sample(manifest) else manifest.name
     return _PRETTY.get(base, base) + (" (rendered sample)" if is_sample(manifest) else "")
 
 

@@ -17,6 +17,7 @@ from vidc.builders.source import (
     LazyFrames,
     SourceFrame,
     SourceVideo,
+    dataset_name,
     is_folder,
     numbered_frames,
     read_bytes,
@@ -38,8 +39,8 @@ class ImageNetVid:
 
     root: Path
     split: str
+    dataset: str
     name: str = "imagenet-vid"
-    dataset: str = "imagenet-vid-c"
     missing: tuple[str, ...] = ()
     # The flag is set on objects that are covered in part: they can still be seen.
     occluded_is_hidden: bool = False
@@ -82,7 +83,7 @@ def open_split(root: Path, split: str | None, allow_missing: bool) -> ImageNetVi
         raise unknown("imagenet-vid split", split, SPLITS)
     for folder in (root, root / _ILSVRC):
         if is_folder(folder / "Data" / "VID" / split):
-            return ImageNetVid(folder, split)
+            return ImageNetVid(folder, split, dataset_name("imagenet-vid", folder))
     raise InputError(
         f"--root {root} has neither Data/VID/{split} nor {_ILSVRC}/Data/VID/{split}: "
         f"give the {_ILSVRC} folder of ImageNet-VID."

@@ -18,6 +18,7 @@ from vidc.builders.source import (
     LazyFrames,
     SourceFrame,
     SourceVideo,
+    dataset_name,
     is_folder,
     numbered_frames,
     read_bytes,
@@ -39,8 +40,8 @@ class Lasot:
     split: str
     sequences: tuple[tuple[str, Path], ...]
     missing: tuple[str, ...]
+    dataset: str
     name: str = "lasot"
-    dataset: str = "lasot-c"
     occluded_is_hidden: bool = True
 
     @property
@@ -91,7 +92,8 @@ def open_split(root: Path, split: str | None, allow_missing: bool) -> Lasot:
             f"--root {root} has {len(found)} of the {len(wanted)} sequences of LaSOT's split "
             f"'{split}' ({missing[0]} is missing): --allow-missing goes on with those."
         )
-    return Lasot(split, tuple(found.items()), missing)
+    dataset = dataset_name("lasot", *(root / above for above in _FOLDERS))
+    return Lasot(split, tuple(found.items()), missing, dataset)
 
 
 def split_sequences(split: str) -> tuple[str, ...]:

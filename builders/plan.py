@@ -69,7 +69,8 @@ class Plan:
     settings: Settings
     tasks: tuple[Task, ...]
     videos: int
-    all_videos: bool  # every video of the split that is on disk
+    on_disk: int  # videos of the split that --root holds
+    in_release: int  # videos that the split has
     empty: tuple[Skipped, ...]  # videos without a frame
     missing: tuple[str, ...]
 
@@ -77,6 +78,12 @@ class Plan:
     def frames(self) -> int:
         """How many frames each config stores, if none is broken."""
         return sum(task.frames for task in self.tasks)
+
+    @property
+    def whole(self) -> bool:
+        """Whether it has every frame of every video of the split, and of no other."""
+        whole_videos = self.videos == self.on_disk == self.in_release
+        return whole_videos and self.settings.recipe.stride == 1
 
     @cached_property
     def digest(self) -> str:
@@ -106,7 +113,8 @@ def make_plan(source: Source, settings: Settings) -> Plan:
         settings=settings,
         tasks=tuple(Task(i, len(groups), tuple(parts)) for i, parts in enumerate(groups)),
         videos=len(videos),
-        all_videos=len(wanted) == len(listed),
+        on_disk=len(listed),
+        in_release=source.videos_in_release,
         empty=tuple(Skipped(video.id, "the video has no frame") for video in empty),
         missing=source.missing,
     )

@@ -27,7 +27,7 @@ def build_sample(folder: Path = FOLDER) -> int:
     for name, root, out in PARTS:
         source, absolute = open_clean(name, folder / root, allow_missing=True)
         settings = Settings(
-            name=f"{source.dataset}-sample",
+            name=source.dataset,
             source=source.name,
             split=source.split,
             recipe=recipe,

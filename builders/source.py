@@ -25,6 +25,12 @@ _MODULES = {
 }
 SOURCES = tuple(_MODULES)
 
+# A file of this name at the top of a tree says that vidc rendered it. What is made of such a tree
+# has a name of its own, so that it is never taken for the release whose layout it has.
+RENDERED = "RENDERED_BY_VIDC.txt"
+SAMPLE = "-sample"
+RENDERED_NAMES = ("imagenet-vid-c-sample", "lasot-c-sample")
+
 _FRAME_NAME = re.compile(r"(.*)\.(?:jpe?g|png)", re.IGNORECASE | re.DOTALL)
 _NUMBER = re.compile(r"[0-9]{1,9}")  # an index is stored as int32
 
@@ -56,7 +62,7 @@ class Source(Protocol):
 
     @property
     def dataset(self) -> str:
-        """What is made of it: ``imagenet-vid-c``."""
+        """What is made of it: ``imagenet-vid-c``, or of the rendered sample another name."""
 
     @property
     def split(self) -> str:
@@ -96,6 +102,21 @@ def open_source(
         raise InputError(f"--root {folder} is not a folder: give the one that holds {name}.")
     source: Source = import_module(_MODULES[name]).open_split(folder, split, allow_missing)
     return source
+
+
+def dataset_name(source: str, *trees: Path) -> str:
+    """What a dataset made of a source's tree is called."""
+    rendered = any((tree / RENDERED).is_file() for tree in trees)
+    return f"{source}-c{SAMPLE if rendered else ''}"
+
+
+def check_name(name: str, source: Source) -> None:
+    """Refuse to call these frames what vidc calls others."""
+    if name != source.dataset and name.removesuffix(SAMPLE) in {f"{each}-c" for each in SOURCES}:
+        raise InputError(
+            f"--name {name} stands for other frames than these, which are {source.dataset}: "
+            "choose another name."
+        )
 
 
 @dataclass(frozen=True)

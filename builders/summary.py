@@ -7,6 +7,7 @@ import textwrap
 from pathlib import Path
 
 from vidc.builders.plan import Plan, estimated_bytes, estimated_seconds
+from vidc.builders.source import RENDERED_NAMES
 from vidc.engines import Engine, cores
 from vidc.manifest import Manifest, Skipped
 
@@ -21,9 +22,10 @@ def show_plan(plan: Plan, engine: Engine) -> None:
     """What is going to be built."""
     settings = plan.settings
     say(f"{settings.name} from {settings.source} {settings.split}: {_number(plan.videos, 'video')}")
-    if plan.missing:
-        total = plan.videos + len(plan.empty) + len(plan.missing)
-        say(f"  on disk: {total - len(plan.missing)} of {total} videos of the split")
+    if settings.name in RENDERED_NAMES:
+        say(f"  rendered clips in the layout of {settings.source}, not its videos")
+    elif plan.on_disk != plan.in_release:
+        say(f"  on disk: {plan.on_disk} of {_number(plan.in_release, 'video')} of the split")
     say(f"  configs: {', '.join(settings.configs)}")
     say(
         f"  plan: {_number(plan.frames, 'frame')} each, {_number(len(plan.tasks), 'shard')} each, "
@@ -46,14 +48,26 @@ def show_result(manifest: Manifest, out: Path, frames_now: int, seconds: float) 
     say(f"{out}: {one_line(manifest)}")
     rate = f", {frames_now / seconds:.1f} frames/s" if frames_now else ""
     say(f"  this run: {_number(frames_now, 'frame')} in {duration(seconds)}{rate}")
+    say(f"  {_whole(manifest)}")
     counts = sorted(manifest.class_counts.items(), key=lambda item: (-item[1], item[0]))
     unlabelled = manifest.frames - sum(manifest.class_counts.values())
     listed = ", ".join(f"{name} {count}" for name, count in counts if count)
     say(_wrapped(f"classes: {listed or 'none'}; unlabelled {unlabelled}"))
     for line in _skipped_lines(manifest.skipped):
         say(line)
-    if manifest.missing:
+    if manifest.missing and manifest.name not in RENDERED_NAMES:
         say(f"  missing from disk: {_number(len(manifest.missing), 'video')}, in manifest.json")
+
+
+def _whole(manifest: Manifest) -> str:
+    """Whether numbers measured on it are the dataset's."""
+    if manifest.complete:
+        return f"complete: every frame of {manifest.source}'s split '{manifest.split}'"
+    if manifest.name in RENDERED_NAMES:
+        return "a sample: its numbers stand for no real video"
+    return (
+        f"a part of {manifest.source}'s split '{manifest.split}': its numbers are not the whole's"
+    )
 
 
 def one_line(manifest: Manifest) -> str:

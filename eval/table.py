@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any, Literal
 
+from vidc.eval.inputs import SAMPLE_SUFFIX
 from vidc.frames import CLEAN, DEFAULT_SEVERITY
 
 IN_ORDER = "in-order"
@@ -102,7 +103,7 @@ def _section(
         mean = Row(MEAN, None, "ours", tuple(_mean_value(corrupted, column) for column in ids))
         same_rows = sorted(c for c, _ in keys if c != CLEAN) == sorted(PAPER_ROWS)
         rows += [mean, *_beside(mean, paper if same_rows else {})]
-    return Section(name, tuple(rows), _notes(dataset, bool(paper)))
+    return Section(name, tuple(rows), _notes(name, dataset, bool(paper)))
 
 
 def row_order(key: tuple[str, int]) -> tuple[int, str, int]:
@@ -175,7 +176,9 @@ def _beside(ours: Row, paper: Mapping[str, list[float | None]]) -> list[Row]:
     ]
 
 
-def _notes(dataset: Mapping[str, Any], has_paper: bool) -> tuple[str, ...]:
+def _notes(name: str, dataset: Mapping[str, Any], has_paper: bool) -> tuple[str, ...]:
+    if name.endswith(SAMPLE_SUFFIX):
+        return ("Rendered clips: not comparable with the paper or with any real video.",)
     notes = []
     if has_paper:
         notes.append("The paper does not say its severity, its rain or its frame size.")

@@ -10,6 +10,7 @@ from vidc import manifest as manifests
 from vidc.build import main
 from vidc.builders import sample_build
 from vidc.builders.command import parse_bytes, parse_pixels, parse_share
+from vidc.builders.source import RENDERED
 from vidc.errors import InputError
 
 
@@ -126,8 +127,10 @@ def test_values_with_units():
 def test_the_sample_is_built_by_the_ordinary_path_and_then_reused(tmp_path, monkeypatch, capsys):
     def render(clean):
         if not clean.exists():
-            trees.write_imagenet_vid(clean, {"a": 2, "b": 3})
-            trees.write_lasot(clean, {"airplane-1": 3})
+            vid = trees.write_imagenet_vid(clean, {"a": 2, "b": 3})
+            lasot = trees.write_lasot(clean, {"airplane-1": 3})
+            for tree in (vid, lasot):
+                (tree / RENDERED).touch()
 
     monkeypatch.setattr("vidc.builders.sample.render", render)
     monkeypatch.chdir(tmp_path)
@@ -136,11 +139,13 @@ def test_the_sample_is_built_by_the_ordinary_path_and_then_reused(tmp_path, monk
     for name, classes, frames in (("imagenet-vid-c", "imagenet-vid", 5), ("lasot-c", "lasot", 3)):
         manifest = manifests.read(folder / name)
         assert (manifest.name, manifest.classes) == (f"{name}-sample", classes)
-        assert manifest.frames == frames
+        assert (manifest.frames, manifest.complete) == (frames, False)
         assert manifest.configs[0] == "clean"
         assert len(manifest.configs) == 4
     before = builds.contents(tmp_path)
-    capsys.readouterr()
+    said = capsys.readouterr().out
+    assert said.count("a sample: its numbers stand for no real video") == 2
+    assert "of the split" not in said
     assert main([]) == 0
     assert capsys.readouterr().out.count("is finished") == 2
     assert builds.contents(tmp_path) == before

@@ -8,7 +8,9 @@ import sys
 import pytest
 
 from tests.builders import builds, trees
+from vidc.builders import imagenet_vid
 from vidc.builders.building import build
+from vidc.builders.source import RENDERED
 from vidc.builders.workfolder import WorkFolder
 from vidc.engines import Engine
 from vidc.errors import InputError
@@ -57,6 +59,30 @@ def test_a_finished_build_is_left_alone(root, wanted, tmp_path, capsys):
     assert build(builds.request(root, out)) == first
     assert "is finished: 9 videos, 36 frames" in capsys.readouterr().out
     assert {path: path.stat().st_mtime_ns for path in out.rglob("*")} == before
+
+
+@pytest.mark.parametrize(
+    ("release", "limit", "complete"),
+    [(555, None, False), (2, None, True), (2, 1, False), (1, 1, False), (1, None, False)],
+)
+def test_complete_is_the_whole_split_and_nothing_else(
+    release, limit, complete, tmp_path, monkeypatch, capsys
+):
+    root = trees.write_imagenet_vid(tmp_path / "clean", {"a": 1, "b": 1})
+    monkeypatch.setitem(imagenet_vid._VIDEOS_IN_RELEASE, "val", release)
+    manifest = build(builds.request(root, tmp_path / "out", limit_videos=limit))
+    assert manifest.complete == complete
+    said = capsys.readouterr().out
+    assert (f"on disk: 2 of {release} video" in said) == (release != 2)
+    assert ("complete: every frame of imagenet-vid's split 'val'" in said) == complete
+    assert ("a part of imagenet-vid's split 'val'" in said) != complete
+
+
+def test_rendered_clips_cannot_be_built_under_the_release_s_name(tmp_path):
+    root = trees.write_imagenet_vid(tmp_path / "clean", {"a": 1})
+    (root / RENDERED).touch()
+    with pytest.raises(InputError, match="which are imagenet-vid-c-sample"):
+        builds.request(root, tmp_path / "out", name="imagenet-vid-c")
 
 
 def test_a_moved_folder_and_moved_videos_change_nothing(root, wanted, tmp_path):

@@ -37,6 +37,7 @@ class Listing:
     split: str = "val"
     missing: tuple[str, ...] = ()
     occluded_is_hidden: bool = False
+    videos_in_release: int = 555
 
     @property
     def classes(self):

@@ -158,6 +158,8 @@ def test_the_lasot_reader_reads_it(tmp_path):
 @pytest.mark.slow
 def test_few_frames_have_no_object_or_several(tmp_path):
     sample.render(tmp_path / "clean")
+    for name in ("imagenet-vid", "lasot"):  # never to be taken for the release
+        assert open_source(name, tmp_path / "clean", allow_missing=True).dataset.endswith("-sample")
     for name in ("imagenet-vid", "lasot"):
         source = open_source(name, tmp_path / "clean", allow_missing=True)
         objects = [

@@ -57,7 +57,7 @@ def test_frames_are_all_there_in_order_and_equal_in_every_config(built):
     assert (manifest.videos, manifest.frames) == (3, 12)
     assert manifest.class_counts["dog"] == 12
     assert sum(manifest.class_counts.values()) == 12
-    assert manifest.complete
+    assert not manifest.complete  # three videos are not the release's 555
 
 
 def test_pixels_are_the_public_functions_and_hashes_are_theirs(built):

@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 from tests.builders.trees import write_imagenet_vid, write_lasot, write_tao
-from vidc.builders.source import SOURCES, Source, open_source
+from vidc.builders.source import RENDERED, SOURCES, Source, check_name, open_source
 from vidc.errors import InputError
 
 
@@ -60,3 +60,27 @@ def test_a_folder_that_is_gone(tmp_path):
     video.folder.rename(tmp_path / "gone")
     with pytest.raises(InputError, match="cannot be listed: No such file or directory"):
         source.frames(video)
+
+
+@pytest.mark.parametrize("name", ["imagenet-vid", "lasot"])
+def test_what_vidc_rendered_has_another_name_from_wherever_it_is_opened(tmp_path, name):
+    real = small(name, tmp_path)
+    assert real.dataset == f"{name}-c"
+    (tree,) = tmp_path.iterdir()
+    (tree / RENDERED).touch()
+    for root in (tree, tmp_path):
+        split = "all" if name == "lasot" else None
+        rendered = open_source(name, root, split, allow_missing=True)
+        assert rendered.dataset == f"{name}-c-sample"
+        assert rendered.name == name  # the key of its randomness
+    moved = tree.rename(tmp_path / "moved")
+    assert open_source(name, moved, split, allow_missing=True).dataset == f"{name}-c-sample"
+
+
+def test_frames_are_not_called_what_others_are(tmp_path):
+    source = small("imagenet-vid", tmp_path)
+    for name in ("imagenet-vid-c", "mine", "mine-sample", "imagenet-vid-c-mine"):
+        check_name(name, source)
+    for name in ("imagenet-vid-c-sample", "lasot-c", "tao-lasot-c", "lasot-c-sample"):
+        with pytest.raises(InputError, match=f"--name {name} stands for other frames"):
+            check_name(name, source)

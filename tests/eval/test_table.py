@@ -79,6 +79,8 @@ def test_no_other_dataset_stands_beside_the_papers_numbers(name):
     assert not rows_of(table, "paper")
     assert not rows_of(table, "difference")
     assert "49.2" not in table_formats.text(table)
+    rendered = "Rendered clips: not comparable with the paper" in table_formats.text(table)
+    assert rendered == name.endswith("-sample")
 
 
 def test_shuffled_frames_do_not_stand_beside_the_papers_numbers():
