@@ -1,8 +1,9 @@
-"""The pictures in a dataset's assets/: a contact sheet, a clip, and the frames a class has."""
+"""The pictures in a dataset's assets/: a contact sheet, a clip, its classes, and the rain."""
 
 from __future__ import annotations
 
 import io
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ FOLDER = "assets"
 CONTACT_SHEET = f"{FOLDER}/contact-sheet.png"
 CLIP = f"{FOLDER}/clip.webp"
 CLASSES = f"{FOLDER}/classes.png"
+RAIN = f"{FOLDER}/rain.png"
 _WITH_PIXELS = (CONTACT_SHEET, CLIP)
 
 _SHEET_VIDEOS = 4
@@ -33,7 +35,8 @@ _CLIP_MILLISECONDS = 100
 def names(manifest: Manifest, recipe_only: bool = False) -> tuple[str, ...]:
     """The pictures that a dataset has; a recipe's show no pixel of the source."""
     shows_pixels = manifest.frames > 0 and not recipe_only
-    return (CLASSES, *_WITH_PIXELS) if shows_pixels else (CLASSES,)
+    rains = any(corruption == "rain" for corruption, _ in manifest.recipe.corruptions)
+    return (CLASSES, *((RAIN,) if rains else ()), *(_WITH_PIXELS if shows_pixels else ()))
 
 
 def write(folder: Path, manifest: Manifest) -> None:
@@ -44,6 +47,9 @@ def write(folder: Path, manifest: Manifest) -> None:
     # The defaults, whatever style the user has set.
     with matplotlib.rc_context(matplotlib.rcParamsDefault):
         write_whole(folder / CLASSES, _histogram(manifest))
+        if RAIN in names(manifest):
+            # In the package by a link, as the card's text is.
+            write_whole(folder / RAIN, (resources.files("vidc") / "rain.png").read_bytes())
         if CONTACT_SHEET in names(manifest):
             configs = manifest.configs[:_MOST_CONFIGS]
             labels = load(folder, configs[0]).labels()

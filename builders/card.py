@@ -14,6 +14,7 @@ from vidc import manifest as manifests
 from vidc.builders import assets
 from vidc.builders.card_metadata import configs, is_sample, metadata, pretty_name, terms
 from vidc.classes import class_list
+from vidc.errors import unknown
 from vidc.files import write_whole
 from vidc.frames import CLEAN
 from vidc.manifest import Manifest, RecipeEntry
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 FILE = "README.md"
 TEMPLATE = "DATASET_CARD.md"
+_RAIN_PICTURE = "docs/rain.png"
 _SOURCE_NAMES = {
     "imagenet-vid": "ImageNet-VID",
     "lasot": "LaSOT",
@@ -43,10 +45,14 @@ def render(manifest: Manifest, repo: str | None = None, *, recipe_only: bool = F
     """The text of README.md; ``repo`` is its Hub id where it is known."""
     import yaml
 
+    if manifest.source not in _SOURCE_NAMES:
+        raise unknown(f"source in {manifest.name}'s manifest.json", manifest.source, _SOURCE_NAMES)
     header = yaml.safe_dump(
         metadata(manifest, recipe_only), sort_keys=False, allow_unicode=True, width=1000
     )
     page = _environment().from_string(template()).render(_context(manifest, repo, recipe_only))
+    # The project's page shows the picture where it lies there, a dataset's README its own copy.
+    page = page.replace(f"({_RAIN_PICTURE})", f"({assets.RAIN})")
     return f"---\n{header}---\n{page}"
 
 
@@ -152,10 +158,15 @@ def _recipe_words(recipe: RecipeEntry) -> dict[str, Any]:
 
 def _rain_words() -> dict[str, Any]:
     """The rain's parameters from its own code, so that the card cannot say others."""
-    from vidc.corruptions.rain import SEVERITIES, TILTS
+    from vidc.corruptions.rain import CELL, SEVERITIES, SPEEDS, TILTS
 
     rows = [{"severity": n, **asdict(row)} for n, row in enumerate(SEVERITIES, 1)]
-    return {"rain_rows": rows, "rain_tilt": f"{max(TILTS):g}"}
+    return {
+        "rain_rows": rows,
+        "rain_cell": " × ".join(map(str, CELL)),
+        "rain_tilt": f"{max(TILTS):g}",
+        "rain_speeds": " to ".join(map(str, SPEEDS)),
+    }
 
 
 def _word(corruption: str) -> str:
@@ -173,16 +184,21 @@ def _skipped_words(manifest: Manifest) -> str:
     words = []
     if manifest.recipe.stride > 1:
         words.append(f"Of each video every {manifest.recipe.stride}th frame is kept.")
+    limit = manifest.build.limit_videos
+    if limit is not None:
+        words.append(f"Of the split's videos only the first {limit:,} were taken.")
     if manifest.skipped:
         words.append(
             f"{len(manifest.skipped)} files of the source were broken and left out; "
             "`manifest.json` names them."
         )
-    if manifest.missing:
+    if manifest.missing and not is_sample(manifest):
         words.append(
             f"{len(manifest.missing)} videos of the split were not in the source used; "
             "`manifest.json` names them."
         )
+    if not (words or manifest.complete or is_sample(manifest)):
+        words.append("The source used did not hold exactly the videos of the split.")
     return " ".join(words) or "No frame was left out."
 
 

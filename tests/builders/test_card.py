@@ -163,7 +163,22 @@ def test_the_recipe_is_told(manifest):
     assert "every 4th frame" in text
     assert "a part of the split" in text
     assert "a part of the split" not in card.render(manifest)
+    assert "No frame was left out." in card.render(manifest)
+    build = dataclasses.replace(manifest.build, limit_videos=1000)
+    assert "only the first 1,000 were taken" in card.render(
+        dataclasses.replace(manifest, build=build, complete=False)
+    )
     assert manifest.versions["pyarrow"] in text
+
+
+def test_a_part_of_a_split_is_told_to_be_one_and_the_sample_to_be_no_split(manifest):
+    part = card.render(dataclasses.replace(manifest, complete=False))
+    assert "did not hold exactly the videos of the split" in part
+    assert "(a part of it)" in part
+    changes = {"name": "lasot-c-sample", "complete": False, "missing": ("zebra-17",)}
+    sample = card.render(dataclasses.replace(manifest, **changes))
+    for words in ("a part of", "did not hold", "were not in the source"):
+        assert words not in sample
 
 
 def test_the_rain_is_told_where_there_is_rain(manifest):
@@ -177,8 +192,21 @@ def test_the_rain_is_told_where_there_is_rain(manifest):
     assert [row[0] for row in rows] == list("12345")
     assert [float(row[1]) for row in rows] == [c.threshold for c in SEVERITIES]
     assert [int(row[5]) for row in rows] == [c.veil for c in SEVERITIES]
+    for said in ("cells of 2.0 × 1.25 pixels", "up to 15° from", "1.0 to 1.6 lengths a frame"):
+        assert said in " ".join(section.split())
+    for other in ("Automold", "albumentations", "nuScenes-C", "kornia"):
+        assert other in section
     recipe = dataclasses.replace(manifest.recipe, corruptions=(("snow", 5),))
-    assert "#### Rain" not in card.render(dataclasses.replace(manifest, recipe=recipe))
+    without = dataclasses.replace(manifest, recipe=recipe)
+    assert "#### Rain" not in card.render(without)
+    assert assets.RAIN not in assets.names(without)
+
+
+def test_the_picture_of_the_rain_is_the_project_s_and_holds_no_source_pixel(folder, manifest):
+    assert (folder / assets.RAIN).read_bytes() == (ROOT / "docs" / "rain.png").read_bytes()
+    assert f"]({assets.RAIN})" in card.render(manifest, "org/name", recipe_only=True)
+    assert assets.RAIN in assets.names(manifest, recipe_only=True)
+    assert "](docs/rain.png)" in card.template()
 
 
 def test_a_manifest_cannot_smuggle_markup_into_the_card(manifest):
@@ -219,7 +247,7 @@ def test_a_dataset_whose_files_were_all_broken_has_a_card(tmp_path):
     folder = write_folder(tmp_path, Shape(frames=0, rows_a_group=1))
     card.write(folder)
     text = (folder / "README.md").read_text()
-    assert re.findall(r"!\[[^]]*\]\(([^)]+)\)", text) == [assets.CLASSES]
+    assert re.findall(r"!\[[^]]*\]\(([^)]+)\)", text) == [assets.CLASSES, assets.RAIN]
 
 
 def test_the_check_in_the_card_runs(folder, tmp_path, monkeypatch):
