@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 WORKERS ?= auto
+SECONDS ?= 300
 
-.PHONY: table test lint bench clean
+.PHONY: table test lint bench fuzz soak clean
 
 table: $(VENV)/.ready
 	$(RUN) -m vidc.build
@@ -13,13 +14,21 @@ table: $(VENV)/.ready
 test: lint
 	$(RUN) -m pytest -n $(WORKERS) $(ARGS)
 
-lint: $(VENV)/.ready-dev
+lint: $(VENV)/.ready-dev $(VENV)/.audited
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
 	$(RUN) -m mypy
 
 bench: $(VENV)/.ready-dev
 	$(RUN) -m benchmarks $(ARGS)
+
+# Every reader of outside files against damaged ones: make fuzz SECONDS=3600
+fuzz: $(VENV)/.ready-dev
+	$(RUN) -m tests.fuzz $(SECONDS)
+
+# A long stream built and evaluated: make soak ARGS="--frames 20000"
+soak: $(VENV)/.ready-dev
+	$(RUN) -m benchmarks.soak $(ARGS)
 
 clean:
 	rm -rf datasets results dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis $(VENV)
@@ -33,3 +42,6 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 $(VENV)/.ready-dev: $(VENV)/.ready
 	$(RUN) -m pip install --quiet --constraint constraints.txt --editable ".[ray,test,dev]"
 	touch $@
+
+$(VENV)/.audited: constraints.txt $(VENV)/.ready-dev
+	$(RUN) -m tests.security.audit $@

@@ -25,6 +25,7 @@ from vidc.frames import (
 )
 from vidc.images import Encoding
 from vidc.manifest import Manifest
+from vidc.rowgroups import check_values
 
 LABELS = ("video", "frame", "label", "labels", "objects")
 _MOST_FINDINGS = 5  # of one kind in one file: the first few tell the rest
@@ -76,7 +77,8 @@ def _annotations(job: ShardCheck) -> _Annotations:
     file = _open(job, path, schema, findings)
     try:
         table = file.read() if file else schema.empty_table()
-    except (pa.ArrowException, OSError) as damage:
+        check_values(path, table)
+    except (pa.ArrowException, OSError, InputError) as damage:
         findings.append(f"{path} cannot be read: {_first_line(damage)}")
         table = schema.empty_table()
     classes = len(class_list(job.manifest.classes))
@@ -108,7 +110,8 @@ def _check_config(
     for number in range(file.num_row_groups):
         try:
             group = file.read_row_group(number)
-        except (pa.ArrowException, OSError) as damage:
+            check_values(path, group)
+        except (pa.ArrowException, OSError, InputError) as damage:
             wrong.append(f"{path}, row group {number} cannot be read: {_first_line(damage)}")
             break
         recorded = annotations.slice(first, group.num_rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -13,6 +14,8 @@ from typing import Any, TypeAlias, cast
 from vidc.errors import InputError, unknown
 
 NAMES = ("paper", "code")
+_LARGEST = 2**63 - 1
+_DEEPEST = 16  # levels of tables and lists in [custom]
 
 Tables: TypeAlias = dict[str, Any]
 
@@ -145,7 +148,7 @@ def _tables(name: str) -> Tables:
     text, where = _read(name)
     try:
         given = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as mistake:
+    except (ValueError, RecursionError) as mistake:
         raise InputError(f"{where} is not TOML: {mistake}.") from None
     base = given.pop("base", None if name == "paper" else "paper")
     if base is not None and base not in NAMES:
@@ -182,7 +185,7 @@ def _parse_override(override: str) -> tuple[str, str, Any]:
         raise InputError(f"--set {override}: write it as section.key=value.")
     try:
         return section, key, tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         return section, key, text.strip()  # a bare word, such as `max`
 
 
@@ -199,14 +202,31 @@ def _check_key(section: str, key: str, where: str) -> None:
 def _checked(section: str, key: str, value: Any, where: str) -> Any:
     """The value in its field's type, or an error that says what it must be."""
     if section == CUSTOM:
+        if not _is_plain(value, _DEEPEST):
+            raise InputError(
+                f"{where}: {section}.{key} must be text, true, false, a finite number, or a list "
+                "or table of these: results.json has to hold it."
+            )
         return value
     rule = next(item for item in dataclasses.fields(SECTIONS[section]) if item.name == key)
     kind = cast(str, rule.type)  # annotations are strings in this module
+    if isinstance(value, int) and abs(value) > _LARGEST:
+        raise InputError(f"{where}: {section}.{key} must be a number below 2^63.")
     if kind == "float" and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
     if type(value).__name__ != kind or not _within(value, rule.metadata):
         raise InputError(f"{where}: {section}.{key} must be {_wanted(kind, rule.metadata)}.")
     return value
+
+
+def _is_plain(value: Any, levels: int) -> bool:
+    """Whether JSON can hold the value: TOML also has dates, NaN, and numbers of any size."""
+    if isinstance(value, dict | list):
+        inner = value.values() if isinstance(value, dict) else value
+        return levels > 0 and all(_is_plain(each, levels - 1) for each in inner)
+    if isinstance(value, int | float):
+        return abs(value) <= (_LARGEST if isinstance(value, int) else sys.float_info.max)
+    return isinstance(value, str)
 
 
 def _within(value: Any, rule: Mapping[str, Any]) -> bool:

@@ -223,10 +223,14 @@ def _read_safetensors(file: Path) -> dict[str, Tensor]:
 
 def _read_torch(file: Path) -> Any:
     import pickle
+    import struct
 
+    # A damaged file makes torch's own reader stumble in all these ways.
+    refused = (pickle.UnpicklingError, struct.error, RuntimeError, OSError, EOFError, ValueError)
+    stumbled = (LookupError, TypeError, AttributeError, ArithmeticError, AssertionError)
     try:
         return torch.load(file, map_location="cpu", weights_only=True)
-    except (pickle.UnpicklingError, RuntimeError, OSError, EOFError) as mistake:
+    except (*refused, *stumbled) as mistake:
         first = str(mistake).splitlines()[0] if str(mistake) else type(mistake).__name__
         raise InputError(f"{file} is not a weights file that is safe to load: {first}") from None
 

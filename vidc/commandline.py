@@ -8,9 +8,10 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from types import FrameType
 from typing import Any, NoReturn
 
-from vidc.errors import InputError
+from vidc.errors import InputError, told
 
 USER_MISTAKE = 2
 INTERRUPTED = 130
@@ -73,13 +74,16 @@ class _HelpFormatter(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescrip
 
 def run(main: Callable[[Sequence[str]], int], program: str) -> NoReturn:
     """Run a command and leave with its exit code; a user's mistake is one sentence and code 2."""
-    # A scheduler that ends the job (SIGTERM) is obeyed as Ctrl-C is.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # A scheduler that ends the job (SIGTERM) is obeyed as Ctrl-C is. Where Ctrl-C is ignored, as in
+    # a script's background job, it stays so.
+    signal.signal(signal.SIGTERM, _interrupt)
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, _interrupt)
     try:
         code = main(sys.argv[1:])
         sys.stdout.flush()
     except InputError as mistake:
-        sys.stderr.write(f"{program}: {mistake}\n")
+        sys.stderr.write(f"{program}: {told(mistake)}\n")
         code = USER_MISTAKE
     except KeyboardInterrupt:
         sys.stderr.write(f"{program}: interrupted; the same command continues where it stopped\n")
@@ -89,3 +93,10 @@ def run(main: Callable[[Sequence[str]], int], program: str) -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     sys.exit(code)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    """Stop, tidily; asked a second time, at once, which loses nothing that was written."""
+    for each in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(each, signal.SIG_DFL)
+    raise KeyboardInterrupt

@@ -5,9 +5,27 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+# A sentence that is longer has swallowed a piece of a file; its two ends are what one needs.
+_LONGEST_START, _LONGEST_END = 700, 300
+
 
 class InputError(ValueError):
     """A mistake in what the caller gave: commands print it as one sentence and exit with 2."""
+
+
+def told(mistake: InputError) -> str:
+    """The sentence as a terminal may show it: one line, whatever a file has put into it.
+
+    >>> print(told(InputError("no video 'a\\nb\\x1b[2J'.")))
+    no video 'a\\nb\\x1b[2J'.
+    """
+    text = "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode()
+        for letter in str(mistake)
+    )
+    if len(text) <= _LONGEST_START + _LONGEST_END:
+        return text
+    return f"{text[:_LONGEST_START]} … {text[-_LONGEST_END:]}"
 
 
 def unknown(what: str, given: object, valid: Iterable[str]) -> InputError:

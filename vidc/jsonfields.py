@@ -2,13 +2,54 @@
 
 from __future__ import annotations
 
+import json
 import re
-from typing import Any
+from typing import Any, NoReturn
 
 from vidc.errors import InputError
 
 NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]*"  # such a name leads to no other folder
 _SHA256 = r"[0-9a-f]{64}"
+LARGEST = 2**63 - 1
+_DEEPEST = 32  # far deeper than any file of ours, and far from Python's own limit
+_HALF_A_LETTER = re.compile(r"[\ud800-\udfff]")
+
+
+def parse(text: str, where: str, remedy: str = "build or download it again") -> Any:
+    """The content of a JSON file: finite numbers, texts that can be written again, few levels.
+
+    Python's parser also takes NaN, numbers beyond every float, halves of letters and a thousand
+    levels; all of them would only fail later, in a place that can no longer name the file.
+    """
+    try:
+        content = json.loads(text, parse_constant=_refuse, parse_float=_finite)
+        _check(content, _DEEPEST)
+    except (ValueError, RecursionError) as broken:
+        reason = "it is nested too deeply" if isinstance(broken, RecursionError) else broken
+        raise InputError(f"{where} is not valid JSON ({reason}): {remedy}") from None
+    return content
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"it holds {constant}")
+
+
+def _finite(number: str) -> float:
+    value = float(number)
+    if value in (float("inf"), float("-inf")):
+        _refuse(number[:40])
+    return value
+
+
+def _check(value: Any, levels: int) -> None:
+    if isinstance(value, str):
+        if _HALF_A_LETTER.search(value):
+            _refuse("half of a surrogate pair")
+    elif isinstance(value, dict | list):
+        if levels == 0:
+            raise RecursionError
+        for inner in (*value, *value.values()) if isinstance(value, dict) else value:
+            _check(inner, levels - 1)
 
 
 class Fields:
@@ -52,9 +93,16 @@ class Fields:
     def integer(self, key: str, least: int = 0) -> int:
         """A whole number."""
         value = self.content.get(key)
-        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= LARGEST:
             raise self.wrong(key, f"a whole number from {least}")
         return value
+
+    def number(self, key: str) -> float:
+        """A number from 0."""
+        value: Any = self.content.get(key)
+        if not isinstance(value, int | float) or isinstance(value, bool) or value < 0:
+            raise self.wrong(key, "a number from 0")
+        return float(min(value, LARGEST))
 
     def optional_integer(self, key: str, least: int = 0) -> int | None:
         """A whole number, or null."""

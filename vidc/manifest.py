@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from vidc import jsonfields
 from vidc.errors import InputError
 from vidc.files import write_whole
 from vidc.frames import ANNOTATIONS, CLEAN, config_name
@@ -133,16 +134,14 @@ def read(folder: Path) -> Manifest:
 
 def parse(text: str, where: str) -> Manifest:
     """A manifest from its text; ``where`` names the file in the error."""
-    try:
-        content = json.loads(text)
-    except (ValueError, RecursionError):
-        raise InputError(f"{where} is not valid JSON: build or download it again") from None
+    content = jsonfields.parse(text, where)
     fields = Fields(content, where)
     if fields.integer("schema") != SCHEMA:
         raise InputError(
             f"{where} has schema {content['schema']} and this vidc reads {SCHEMA}: "
             "use the version of vidc that wrote it"
         )
+    fields.inner("versions").text("vidc")
     manifest = Manifest(
         name=fields.name("name"),
         source=fields.name("source"),
@@ -208,9 +207,13 @@ def _shards(fields: Fields, paths: list[str]) -> dict[str, Shard]:
     for path in paths:
         if not _SHARD.fullmatch(path):
             raise fields.wrong(path, "a name like data/snow/val-00000-of-00002.parquet")
-        entry = fields.inner(path)
-        shards[path] = Shard(entry.sha256("sha256"), entry.integer("rows"), entry.integer("bytes"))
+        shards[path] = shard_of(fields.inner(path))
     return shards
+
+
+def shard_of(entry: Fields) -> Shard:
+    """What is said of one shard."""
+    return Shard(entry.sha256("sha256"), entry.integer("rows"), entry.integer("bytes"))
 
 
 def _check_shards(manifest: Manifest, where: str) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from vidc import frames
+from vidc.classes import class_list
 from vidc.errors import InputError
 from vidc.hub import Files, Folder
 from vidc.manifest import Manifest, Shard
@@ -46,7 +47,7 @@ class RowGroup:
 
 
 @contextmanager
-def readable(shard: str) -> Iterator[None]:
+def readable(shard: str, remedy: str = "build or download the dataset again") -> Iterator[None]:
     """Name the shard in whatever pyarrow raises for a damaged file."""
     import pyarrow as pa
 
@@ -54,19 +55,38 @@ def readable(shard: str) -> Iterator[None]:
         yield
     except (pa.ArrowException, OSError, UnicodeDecodeError) as damage:
         reason = str(damage).split("\n")[0].rstrip(". ")
-        raise InputError(
-            f"{shard} is damaged ({reason}): build or download the dataset again."
-        ) from damage
+        raise InputError(f"{shard} is damaged ({reason}): {remedy}.") from damage
 
 
 def read_index(files: Files, manifest: Manifest, config: str, *, verify: bool) -> pa.Table:
     """The labels and pixel hashes (column ``sha256``) of all rows of a config, in order."""
     import pyarrow as pa
 
-    return pa.concat_tables(
+    classes = len(class_list(manifest.classes))
+    index = pa.concat_tables(
         _read_annotations(files, name, manifest.shards[name], config, verify)
         for name in manifest.files(frames.ANNOTATIONS)
     )
+    _check_labels(files.where, index, classes)
+    return index
+
+
+def _check_labels(where: str, index: pa.Table, classes: int) -> None:
+    """Every label is one of the classes, or the mark of a frame that has none."""
+    import pyarrow.compute as pc
+
+    inside = _between(index.column("label"), frames.UNLABELLED, classes)
+    if not (inside and _between(pc.list_flatten(index.column("labels")), 0, classes)):
+        raise InputError(
+            f"{where} has a label outside its {classes} classes: build or download it again."
+        )
+
+
+def _between(values: pa.ChunkedArray, least: int, stop: int) -> bool:
+    import pyarrow.compute as pc
+
+    found = pc.min_max(values).as_py()
+    return found["min"] is None or (least <= found["min"] and found["max"] < stop)
 
 
 def _read_annotations(files: Files, name: str, shard: Shard, config: str, verify: bool) -> pa.Table:
@@ -98,8 +118,9 @@ def read_checked(
     with readable(name):
         stored = pq.ParquetFile(pa.BufferReader(data))
         _check_schema(name, stored.schema_arrow, frames.annotations_schema(configs))
+        _check_rows(name, shard, sum(_group_rows(name, stored)))
         table = stored.read(columns=columns)
-    _check_rows(name, shard, table.num_rows)
+        check_values(name, table)
     return table
 
 
@@ -149,9 +170,8 @@ class ShardReader:
         name = self._names[number]
         with readable(name):
             table = shard.file.read_row_group(group).combine_chunks()
+            check_values(name, table)
             image = table.column("image").chunk(0)
-            if any(_has_null(column.chunk(0)) for column in table.columns):
-                raise InputError(f"{name} has rows with nothing in them: build the dataset again.")
             return RowGroup(
                 shard=name,
                 first=self._firsts[number] + shard.starts[group],
@@ -179,9 +199,20 @@ def _open_shard(files: Files, name: str, shard: Shard) -> _OpenShard:
         # Not memory-mapped: a file cut short while it is read would end the process by a signal.
         stored = pq.ParquetFile(path)
         _check_schema(name, stored.schema_arrow, frames.image_schema())
-        groups = [stored.metadata.row_group(i).num_rows for i in range(stored.num_row_groups)]
+        groups = _group_rows(name, stored)
     _check_rows(name, shard, sum(groups))
     return _OpenShard(stored, [0, *itertools.accumulate(groups[:-1])])
+
+
+def _group_rows(name: str, stored: pq.ParquetFile) -> list[int]:
+    """The rows of each row group: few, so that a small file cannot unpack to a large table."""
+    groups = [stored.metadata.row_group(i).num_rows for i in range(stored.num_row_groups)]
+    if any(not 0 < rows <= frames.ROW_GROUP_FRAMES for rows in groups):
+        raise InputError(
+            f"{name} has a row group that is empty or of more than {frames.ROW_GROUP_FRAMES} "
+            "frames: it is not a shard made by vidc."
+        )
+    return groups
 
 
 def _check_schema(name: str, found: pa.Schema, wanted: pa.Schema) -> None:
@@ -207,6 +238,13 @@ def _same_type(found: pa.DataType, wanted: pa.DataType) -> bool:
             for part in wanted
         )
     return bool(found == wanted)
+
+
+def check_values(name: str, table: pa.Table) -> None:
+    """No value is missing and every text is Unicode: neither is looked at again."""
+    table.validate(full=True)
+    if any(_has_null(chunk) for column in table.columns for chunk in column.chunks):
+        raise InputError(f"{name} has rows with nothing in them: build the dataset again.")
 
 
 def _has_null(array: pa.Array) -> bool:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from vidc.errors import InputError
 from vidc.eval.report.measures import Flags, Ints
+from vidc.rowgroups import readable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,9 +53,9 @@ class Predictions:
     def __init__(self, file: Path, columns: Sequence[str]) -> None:
         self.file = file
         self.columns = tuple(columns)
-        self._parquet = _open(file)
-        self._check_schema()
-        self._groups = self._groups_of_cells()
+        with readable(str(file), AGAIN):
+            self._parquet = _open(file, self.columns)
+            self._groups = self._groups_of_cells()
 
     @property
     def cells(self) -> tuple[CellKey, ...]:
@@ -67,6 +68,10 @@ class Predictions:
             raise InputError(
                 f"{self.file} has no frames of {_name(key)}, which is in results.json: {AGAIN}."
             )
+        with readable(str(self.file), AGAIN):
+            return self._read(key)
+
+    def _read(self, key: CellKey) -> CellFrames:
         groups = self._groups[key]
         video = self._column(groups, "video").combine_chunks()
         labels = self._column(groups, "labels").combine_chunks()
@@ -88,19 +93,13 @@ class Predictions:
 
     def _column(self, groups: Sequence[int], name: str) -> pa.ChunkedArray:
         column = self._parquet.read_row_groups(list(groups), columns=[name]).column(name)
+        column.validate(full=True)
         if column.null_count:
             raise InputError(f"{self.file} has empty values in its column '{name}': {AGAIN}.")
         return column.unify_dictionaries()
 
     def _numbers(self, groups: Sequence[int], name: str, kind: type[np.generic]) -> NDArray:  # type: ignore[type-arg]
         return np.asarray(self._column(groups, name).to_numpy(), dtype=kind)
-
-    def _check_schema(self) -> None:
-        answers = [f"{column}_{what}" for column in self.columns for what in ANSWERS]
-        wanted = (*KEY_COLUMNS, *FRAME_COLUMNS, *answers)
-        missing = [name for name in wanted if name not in self._parquet.schema_arrow.names]
-        if missing:
-            raise InputError(f"{self.file} has no column '{missing[0]}': {AGAIN}.")
 
     def _check_confidence(self, column: str, confidence: NDArray[np.float32], key: CellKey) -> None:
         # Rounding in float32 may carry a sum of probabilities a little over one.
@@ -133,18 +132,27 @@ class Predictions:
         return str(row["dataset"]), str(row["corruption"]), int(row["severity"]), int(row["seed"])
 
 
-def _open(file: Path) -> pq.ParquetFile:
-    import pyarrow as pa
+def _open(file: Path, columns: Sequence[str]) -> pq.ParquetFile:
     import pyarrow.parquet as pq
 
     if not file.is_file():
         raise InputError(f"{file} is not there: the report needs it beside results.json.")
-    try:
-        return pq.ParquetFile(
-            file, memory_map=True, read_dictionary=["dataset", "corruption", "video"]
-        )
-    except (pa.ArrowInvalid, OSError) as broken:
-        raise InputError(f"{file} is not a Parquet file ({broken}): {AGAIN}.") from None
+    found = pq.ParquetFile(file).schema_arrow
+    for name, kind in _types(columns).items():
+        if found.names.count(name) != 1 or found.field(name).type != kind:
+            raise InputError(f"{file} has no column '{name}' of {kind}: {AGAIN}.")
+    return pq.ParquetFile(file, memory_map=True, read_dictionary=["dataset", "corruption", "video"])
+
+
+def _types(columns: Sequence[str]) -> dict[str, pa.DataType]:
+    """The columns that are read, as the evaluation writes them."""
+    import pyarrow as pa
+
+    text, whole = pa.string(), pa.int64()
+    key = dict(zip(KEY_COLUMNS, (text, text, pa.int8(), whole), strict=True))
+    frame = dict(zip(FRAME_COLUMNS, (whole, text, pa.int32(), whole, pa.list_(whole)), strict=True))
+    answers = dict(zip(ANSWERS, (pa.int32(), pa.float32()), strict=True))
+    return key | frame | {f"{id}_{what}": answers[what] for id in columns for what in answers}
 
 
 def _is_one_of(prediction: NDArray[np.int32], labels: pa.ListArray) -> Flags:

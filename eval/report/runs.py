@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
+from vidc import jsonfields
 from vidc.errors import InputError
 from vidc.eval.report.predictions import CellKey
 
 RESULTS = "results.json"
 PREDICTIONS = "predictions.parquet"
 SCHEMA = 1
+AGAIN = "run the evaluation again to write it anew"
 
 T = TypeVar("T")
 
@@ -114,23 +117,28 @@ def read_run(path: Path) -> Run:
     return _Checked(file).run(_parse(file))
 
 
-def _parse(file: Path) -> Any:
-    def refuse(constant: str) -> NoReturn:
-        raise ValueError(f"it holds {constant}")
+def read_cell(file: Path, columns: Sequence[str], datasets: Sequence[str]) -> dict[str, Any]:
+    """The record of one finished cell as it stands, after the checks that a run's cells get."""
+    remedy = f"delete {file.name} and its .parquet, and give the command again"
+    record: dict[str, Any] = _parse(file, remedy)
+    _Checked(file, remedy).cell(record, "", columns, datasets)
+    return record
 
+
+def _parse(file: Path, remedy: str = AGAIN) -> Any:
     try:
-        return json.loads(file.read_text("utf-8"), parse_constant=refuse)
-    except ValueError as broken:
-        raise InputError(
-            f"{file} is not JSON ({broken}): run the evaluation again to write it anew."
-        ) from None
+        text = file.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as broken:
+        raise InputError(f"{file} cannot be read ({broken}): {remedy}.") from None
+    return jsonfields.parse(text, str(file), f"{remedy}.")
 
 
 class _Checked:
     """Takes values out of results.json, or says in one sentence which is missing or wrong."""
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, remedy: str = AGAIN) -> None:
         self.file = file
+        self.remedy = remedy
 
     def run(self, raw: Any) -> Run:
         if not isinstance(raw, dict) or raw.get("schema") != SCHEMA:
@@ -147,14 +155,27 @@ class _Checked:
             for name, item in self.take(raw, "datasets", dict, "").items()
         }
         cells = tuple(
-            self.cell(item, f"cells[{i}]", columns, datasets)
+            self.cell(item, f"cells[{i}]", [column.id for column in columns], list(datasets))
             for i, item in enumerate(self.take(raw, "cells", list, ""))
         )
         if not columns or not cells:
             raise InputError(f"{self.file} holds no finished cell: let the evaluation finish.")
+        self.header(raw)
         name = self.take(raw, "run", str, "")
         order = self.take(raw, "order", str, "")
         return Run(self.file.parent, name, order, columns, datasets, cells, raw)
+
+    def header(self, raw: Any) -> None:
+        """What the page takes from the file as it stands."""
+        model = self.take(raw, "model", dict, "")
+        for key in ("name", "weights"):
+            self.take(model, key, str, "model")
+        protocol = self.take(raw, "protocol", dict, "")
+        self.take(protocol, "name", str, "protocol")
+        stream = self.take(protocol, "stream", dict, "protocol")
+        self.count(stream, "batch", "protocol.stream", least=1)
+        if not isinstance(raw.get("command", []), list | str):
+            self.fail("'command' is neither a list nor text")
 
     def column(self, item: Any, where: str) -> Column:
         return Column(*(self.take(item, key, str, where) for key in ("id", "name", "pair")))
@@ -174,24 +195,26 @@ class _Checked:
         self,
         item: Any,
         where: str,
-        columns: Sequence[Column],
-        datasets: Mapping[str, Dataset],
+        columns: Sequence[str],
+        datasets: Sequence[str],
     ) -> Cell:
         dataset = self.take(item, "dataset", str, where)
         if dataset not in datasets:
-            self.fail(f"{where} is of the dataset '{dataset}', which 'datasets' does not hold")
+            self.fail(f"{where or 'it'} is of the dataset '{dataset}', which the run does not hold")
         given = self.take(item, "columns", dict, where)
         return Cell(
             dataset=dataset,
             corruption=self.take(item, "corruption", str, where),
-            severity=self.take(item, "severity", int, where),
-            seed=self.take(item, "seed", int, where),
-            frames=self.take(item, "frames", int, where),
-            left_out=self.take(item, "left_out", dict, where),
+            severity=self.count(item, "severity", where),
+            seed=self.count(item, "seed", where),
+            frames=self.count(item, "frames", where, least=1),
+            left_out={
+                why: self.count(item["left_out"], why, f"{where}.left_out")
+                for why in self.take(item, "left_out", dict, where)
+            },
             columns={
-                column.id: self.scores(
-                    self.take(given, column.id, dict, f"{where}.columns"),
-                    f"{where}.columns.{column.id}",
+                column: self.scores(
+                    self.take(given, column, dict, f"{where}.columns"), f"{where}.columns.{column}"
                 )
                 for column in columns
             },
@@ -200,10 +223,10 @@ class _Checked:
     def scores(self, item: Any, where: str) -> Scores:
         return Scores(
             error=self.percent(item, where),
-            frames=self.take(item, "frames", int, where),
+            frames=self.count(item, "frames", where),
             classes=self.parts(item, "classes", where),
             videos=self.parts(item, "videos", where),
-            measured=self.measured(item.get("measured") or {}),
+            measured=self.measured(item.get("measured") or {}, f"{where}.measured"),
         )
 
     def parts(self, item: Any, key: str, where: str) -> dict[str, Part]:
@@ -211,16 +234,30 @@ class _Checked:
         return {
             name: Part(
                 error=self.percent(part, f"{where}.{name}"),
-                frames=self.take(part, "frames", int, f"{where}.{name}"),
+                frames=self.count(part, "frames", f"{where}.{name}"),
                 label=str(part.get("label", "")),
             )
             for name, part in self.take(item, key, dict, where).items()
         }
 
-    def measured(self, item: Mapping[str, Any]) -> Measured:
+    def measured(self, item: Any, where: str) -> Measured:
+        if not isinstance(item, dict):
+            self.fail(f"'{where}' is not an object")
+        for key in ("seconds", "frames_per_second", "peak_memory_bytes"):
+            value = item.get(key)
+            if value is not None:
+                value = self.take(item, key, (int, float), where)
+                if not 0 <= value < math.inf:
+                    self.fail(f"'{where}.{key}' is below zero")
         return Measured(
             item.get("seconds"), item.get("frames_per_second"), item.get("peak_memory_bytes")
         )
+
+    def count(self, item: Any, key: str, where: str, least: int = 0) -> int:
+        value = self.take(item, key, int, where)
+        if not least <= value <= jsonfields.LARGEST:
+            self.fail(f"'{where}.{key}' is not a number from {least} on")
+        return value
 
     def percent(self, item: Any, where: str) -> float:
         value = float(self.take(item, "error", (int, float), where))
@@ -239,6 +276,4 @@ class _Checked:
         return value
 
     def fail(self, what: str) -> NoReturn:
-        raise InputError(
-            f"{self.file} cannot be read: {what}; run the evaluation again to write it anew."
-        )
+        raise InputError(f"{self.file} cannot be read: {what}; {self.remedy}.")
