@@ -55,6 +55,7 @@ class Options:
     root: str | None = None
     split: str | None = None
     allow_missing: bool = False
+    recipe: str | None = None
     engine: str = "serial"
     ray_address: str | None = None
     gpus_per_cell: float = 1.0
@@ -77,9 +78,12 @@ class Options:
             raise InputError("--source and --root belong together: give both or neither.")
         if self.source is not None and self.datasets:
             raise InputError(f"give --source or a dataset ({self.datasets[0]}), not both.")
-        if self.source is None and (self.split is not None or self.allow_missing):
-            option = "--allow-missing" if self.split is None else "--split"
-            raise InputError(f"{option} belongs to --source: a built dataset is as it was built.")
+        for name in ("split", "allow_missing", "recipe"):
+            if self.source is None and getattr(self, name):
+                raise InputError(
+                    f"--{name.replace('_', '-')} belongs to --source: a built dataset is as it was "
+                    "built."
+                )
 
     def command(self) -> list[str]:
         """The command that asks for this, defaults left out."""
@@ -170,6 +174,7 @@ def _add_what(group: argparse._ArgumentGroup) -> None:
     add("--root", metavar="DIR", help="where the clean videos of --source are")
     add("--split", metavar="NAME", help="of --source (its own default)")
     add("--allow-missing", action="store_true", help="of --source: go on with the videos there are")
+    add("--recipe", metavar="D", help="of --source: made as this dataset was (224, PNG, seed 0)")
 
 
 def _add_how(group: argparse._ArgumentGroup) -> None:

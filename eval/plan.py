@@ -15,7 +15,7 @@ from vidc.engines import cores
 from vidc.errors import InputError
 from vidc.eval import environment
 from vidc.eval.cell import CellSettings
-from vidc.eval.inputs import Input, built_input, sample_paths, virtual_input
+from vidc.eval.inputs import Input, built_input, sample_paths
 from vidc.eval.methods import COLUMNS, parse_columns
 from vidc.eval.models import LoadedModel, load_model, make_classifier
 from vidc.eval.options import Options
@@ -23,6 +23,7 @@ from vidc.eval.protocol import Protocol, load_protocol
 from vidc.eval.results import SCHEMA, CellKey, RunFolder
 from vidc.eval.table import row_order
 from vidc.eval.usercode import is_user_code
+from vidc.eval.virtual import virtual_input
 
 SAMPLE_MODEL = "sample"
 DEFAULT_MODEL = "resnet50"
@@ -76,7 +77,11 @@ def make_plan(options: Options) -> Plan:
 def _inputs(options: Options) -> dict[str, Input]:
     inputs: list[Input]
     if options.source is not None and options.root is not None:
-        inputs = [virtual_input(options.source, options.root, options.split, options.allow_missing)]
+        inputs = [
+            virtual_input(
+                options.source, options.root, options.split, options.allow_missing, options.recipe
+            )
+        ]
     else:
         inputs = [built_input(path) for path in options.datasets or sample_paths()]
     by_name: dict[str, Input] = {}

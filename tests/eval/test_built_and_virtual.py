@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pyarrow.parquet as pq
 import pytest
 import torch
 
-from tests.eval.tiny_dataset import MODEL, write_dataset, write_tree
+from tests.eval.tiny_dataset import MODEL, write_dataset, write_model, write_tree
 from vidc.errors import InputError
 from vidc.eval.evaluate import evaluate
+from vidc.images import Encoding
 
 torch.set_num_threads(1)
 SETTINGS = ["stream.batch=4", "unmix_tns.components=4"]
@@ -73,4 +75,37 @@ def test_bad_sources_are_told(made, tmp_path):
         evaluate(source="imagenet-vid", root=str(clean), corruptions="snwo", **asked)
     with pytest.raises(InputError, match="severity"):
         evaluate(source="imagenet-vid", root=str(clean), severity=9, **asked)
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_recipe_makes_the_same_frames_again(tmp_path):
+    clean = write_tree(tmp_path)
+    choices = {"name": "small-c", "seed": 3, "stride": 2, "encoding": Encoding("jpeg", 60, "444")}
+    dataset = write_dataset(tmp_path, **choices)
+    asked = {"columns": ["source", "tent_unmix"], "settings": SETTINGS}
+    asked["model"] = write_model(tmp_path)
+    source = {"source": "imagenet-vid", "root": clean}
+    built = evaluate(dataset, out=tmp_path / "built", **asked)
+    virtual = evaluate(recipe=dataset, out=tmp_path / "virtual", **source, **asked)
+    assert scores(built) == scores(virtual)
+    tables = [pq.read_table(each.folder / "predictions.parquet") for each in (built, virtual)]
+    assert tables[0].equals(tables[1])
+
+
+def test_a_recipe_of_other_videos_is_refused(made, tmp_path):
+    dataset, clean, model = made
+    shorter = tmp_path / "ILSVRC2015"
+    shutil.copytree(clean, shorter)
+    shutil.rmtree(min((shorter / "Data" / "VID" / "val").iterdir()))
+    asked = {"recipe": dataset, "model": model, "out": tmp_path / "results"}
+    with pytest.raises(InputError, match="that it was built from"):
+        evaluate(source="imagenet-vid", root=shorter, allow_missing=True, **asked)
+    with pytest.raises(InputError, match="source imagenet-vid, not lasot"):
+        evaluate(source="lasot", root=clean, **asked)
+    with pytest.raises(InputError, match="split val, not train"):
+        evaluate(source="imagenet-vid", root=clean, split="train", **asked)
+    with pytest.raises(InputError, match="--recipe belongs to --source"):
+        evaluate(dataset, **asked)
+    with pytest.raises(InputError, match="has only 5"):
+        evaluate(source="imagenet-vid", root=clean, severity=2, **asked)
     assert not (tmp_path / "results").exists()
