@@ -17,9 +17,10 @@ from vidc.builders.plan import Task, make_plan
 from vidc.builders.settings import Settings, from_manifest, versions
 from vidc.builders.shards import Job, build_shard
 from vidc.builders.source import Source, check_name, open_source
-from vidc.builders.workfolder import Finished, WorkFolder, explained, present
+from vidc.builders.workfolder import Finished, WorkFolder, present
 from vidc.engines import Engine, run
 from vidc.errors import InputError
+from vidc.files import explained
 from vidc.manifest import Manifest
 
 
@@ -106,6 +107,9 @@ class _Build:
         self._work.begin(
             {"options": options, "versions": self._versions, "plan": self._plan.digest}
         )
+        # Not by the workers: a folder that is deleted meanwhile must not come back in part.
+        for path in self._share[0].paths(self._plan.settings) if self._share else ():
+            (self._out / path).parent.mkdir(parents=True, exist_ok=True)
 
     def _manifest(self) -> Manifest | None:
         return manifests.read(self._out) if manifests.exists(self._out) else None

@@ -15,10 +15,10 @@ from vidc.builders.plan import Part, Task, row_group_frames
 from vidc.builders.settings import Settings, versions
 from vidc.builders.shardwriter import Row, ShardWriter, file_name
 from vidc.builders.source import Source
-from vidc.builders.workfolder import Finished, WorkFolder, explained
+from vidc.builders.workfolder import Finished, WorkFolder
 from vidc.engines import Advance
 from vidc.errors import InputError
-from vidc.files import move_into_place
+from vidc.files import explained, move_into_place
 from vidc.frames import CLEAN, UNLABELLED, config_name
 from vidc.manifest import Skipped
 
@@ -81,7 +81,6 @@ class _Shard:
         shards = {}
         for config, shard in written.items():
             path = self._job.task.path(config, self._job.settings.split)
-            (self._job.out / path).parent.mkdir(parents=True, exist_ok=True)
             move_into_place(folder / file_name(config), self._job.out / path)
             shards[path] = shard
         names = self._job.source.classes.names

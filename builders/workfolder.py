@@ -6,7 +6,6 @@ has changed finds none of its markers and skips nothing. The folder goes when th
 
 from __future__ import annotations
 
-import errno
 import json
 import shutil
 from collections.abc import Iterator
@@ -15,43 +14,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from vidc.builders import lock
+from vidc import jsonfields, lock
 from vidc.errors import InputError
 from vidc.files import write_whole
-from vidc.manifest import Shard, Skipped
+from vidc.jsonfields import Fields
+from vidc.manifest import Shard, Skipped, shard_of
 
 NAME = ".vidc"
-
-_REASONS = {
-    errno.ENOSPC: "is full: make room",
-    errno.EDQUOT: "is over its quota: make room",
-    errno.EROFS: "is read-only: make it writable or choose another --out",
-    errno.EACCES: "may not be written by you: change that or choose another --out",
-    errno.EPERM: "may not be written by you: change that or choose another --out",
-    errno.ENOENT: "was moved or deleted meanwhile: put it back or choose another --out",
-    errno.ENOTDIR: "is not a folder: choose another --out",
-    errno.EIO: "cannot be written (input/output error): look at the disk",
-    errno.ESTALE: "was lost by the network file system: look at the mount",
-}
-
-
-@contextmanager
-def explained(out: Path) -> Iterator[None]:
-    """Tell what is wrong with the output folder in one sentence; other files are other matters."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno not in _REASONS or not _concerns(out.absolute(), error.filename):
-            raise
-        raise InputError(
-            f"{out} {_REASONS[error.errno]}, then give the same command again: it continues "
-            "with what is not finished"
-        ) from error
-
-
-def _concerns(out: Path, file: str | None) -> bool:
-    """Whether a file is in the output folder or on the way to it; writes do not name theirs."""
-    return file is None or Path(file).is_relative_to(out) or out.is_relative_to(file)
 
 
 @dataclass(frozen=True)
@@ -133,7 +102,16 @@ class WorkFolder:
 
     def begun(self) -> dict[str, Any] | None:
         """What is being built here; None where nothing is yet."""
-        return _read_json(self.path / "plan.json")
+        file = self.path / "plan.json"
+        try:
+            content = jsonfields.parse(file.read_text("utf-8"), str(file))
+        except (FileNotFoundError, UnicodeDecodeError, InputError):
+            return None
+        kinds = {"options": dict, "versions": dict, "plan": str}
+        whole = isinstance(content, dict) and all(
+            isinstance(content.get(key), kind) for key, kind in kinds.items()
+        )
+        return content if whole else None
 
     def mark(self, key: str, finished: Finished) -> None:
         """Mark a task as finished."""
@@ -146,20 +124,14 @@ class WorkFolder:
         What was finished by leaving out broken files counts only for who asks for that: others
         are to be told what is broken.
         """
-        content = _read_json(self._marker(key))
-        if content is None or (content["skipped"] and not skip_broken):
+        try:
+            finished = _parse(self._marker(key).read_text("utf-8"), str(self._marker(key)))
+        except (FileNotFoundError, UnicodeDecodeError, InputError):
+            return None  # none, or damaged: the task is done again
+        if finished.skipped and not skip_broken:
             return None
-        shards = {path: Shard(**entry) for path, entry in content["shards"].items()}
-        if not all(present(self.out, path, shard) for path, shard in shards.items()):
-            return None
-        return Finished(
-            shards=shards,
-            videos=tuple(content["videos"]),
-            frames=content["frames"],
-            class_counts=content["class_counts"],
-            skipped=tuple(Skipped(**entry) for entry in content["skipped"]),
-            seconds=content["seconds"],
-        )
+        there = all(present(self.out, path, shard) for path, shard in finished.shards.items())
+        return finished if there else None
 
     def _marker(self, key: str) -> Path:
         return self.path / "done" / f"{key}.json"
@@ -173,9 +145,17 @@ def present(out: Path, path: str, shard: Shard) -> bool:
         return False
 
 
-def _read_json(path: Path) -> dict[str, Any] | None:
-    try:
-        content = json.loads(path.read_text("utf-8"))
-    except (FileNotFoundError, ValueError):
-        return None
-    return content if isinstance(content, dict) else None
+def _parse(text: str, where: str) -> Finished:
+    fields = Fields(jsonfields.parse(text, where), where)
+    shards = {path: fields.inner("shards").inner(path) for path in fields.keys_of("shards")}
+    counts = fields.inner("class_counts")
+    return Finished(
+        shards={path: shard_of(entry) for path, entry in shards.items()},
+        videos=fields.texts("videos"),
+        frames=fields.integer("frames"),
+        class_counts={name: counts.integer(name) for name in counts.content},
+        skipped=tuple(
+            Skipped(entry.text("file"), entry.text("why")) for entry in fields.entries("skipped")
+        ),
+        seconds=fields.number("seconds"),
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,10 +11,10 @@ from typing import Any
 
 import safetensors
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import save as serialized
 
 from vidc.errors import InputError
-from vidc.files import move_into_place
+from vidc.files import write_whole
 
 
 @dataclass(frozen=True)
@@ -28,25 +28,37 @@ class Checkpoint:
 
 def save(path: Path, checkpoint: Checkpoint) -> None:
     """Write the file whole: a kill leaves the one before or this one."""
-    temporary = path.with_name(f".{path.name}.tmp")
+    tensors = _storable(checkpoint.tensors)
     notes = {"batch": str(checkpoint.batch), "values": json.dumps(checkpoint.values)}
-    save_file(_storable(checkpoint.tensors), temporary, metadata=notes)
-    with temporary.open("rb+") as file:
-        os.fsync(file.fileno())
-    move_into_place(temporary, path)
+    write_whole(path, serialized(tensors, notes | {"sum": _sum(tensors, notes)}))
 
 
 def load(path: Path) -> Checkpoint | None:
-    """The checkpoint in this file, or None where there is none."""
+    """The checkpoint in this file, or None where there is none.
+
+    One flipped bit in a layer's statistics would give a number that is wrong and looks right, so
+    a file that is not as it was written is refused.
+    """
     if not path.exists():
         return None
     try:
         with safetensors.safe_open(path, framework="pt") as file:
-            notes = file.metadata()
+            notes = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except safetensors.SafetensorError:
-        raise InputError(f"{path} is damaged: delete it, and its cell starts again.") from None
+    except (safetensors.SafetensorError, OSError, ValueError):
+        notes, tensors = {}, {}
+    if notes.pop("sum", None) != _sum(tensors, notes):
+        raise InputError(f"{path} is damaged: delete it, and its cell starts again.")
     return Checkpoint(int(notes["batch"]), tensors, json.loads(notes["values"]))
+
+
+def _sum(tensors: Mapping[str, torch.Tensor], notes: Mapping[str, str]) -> str:
+    """A checksum of everything in the file; against accidents, so the quickest will do."""
+    total = zlib.crc32(json.dumps(dict(sorted(notes.items()))).encode())
+    for name, tensor in sorted(tensors.items()):
+        total = zlib.crc32(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode(), total)
+        total = zlib.crc32(tensor.reshape(-1).view(torch.uint8).numpy().data, total)
+    return f"{total:08x}"
 
 
 def _storable(tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:

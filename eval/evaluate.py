@@ -14,6 +14,7 @@ from vidc.eval.options import Options
 from vidc.eval.plan import Plan, make_plan
 from vidc.eval.runner import asked_for, run_plan
 from vidc.eval.table import build_table
+from vidc.files import explained
 
 
 @dataclass(frozen=True)
@@ -143,7 +144,8 @@ def _notes(plan: Plan, ran: int) -> tuple[str, ...]:
 def _write_report(folders: list[Path]) -> Path:
     from vidc.eval.report import write
 
-    return write(folders, folders[-1])
+    with explained(folders[-1]):
+        return write(folders, folders[-1])
 
 
 def _strings(values: str | Path | Iterable[str | Path]) -> tuple[str, ...]:

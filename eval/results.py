@@ -6,20 +6,20 @@ what is under ``measured``, ``environment`` and ``command`` may differ when a ru
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from vidc import lock
 from vidc.errors import InputError
 from vidc.eval import table_formats
 from vidc.eval.stream import Scored
@@ -69,44 +69,47 @@ class RunFolder:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Keep other evaluations out of the folder; an empty one is not left behind."""
-        with self._lock():
+        with ExitStack() as stack:
+            self._hold(stack)
             self._tidy()
             try:
                 yield
             finally:
-                self._remove_if_empty()
+                self._leave()
 
-    def _lock(self) -> TextIO:
+    @property
+    def _lock(self) -> Path:
+        return self.path / ".lock"
+
+    def _hold(self, stack: ExitStack) -> None:
         while True:
             self._cells.mkdir(parents=True, exist_ok=True)
-            lock = (self.path / "lock").open("w")
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                lock.close()
+                stack.enter_context(lock.hold(self._lock))
+                return
+            except FileNotFoundError:
+                continue  # one that came to nothing has just removed its empty folder
+            except lock.BusyError as busy:
                 raise InputError(
-                    f"another evaluation is writing to {self.path}: wait for it, or give another "
-                    "folder with --out."
+                    f"another evaluation is writing to {self.path} ({busy.holder}): wait for it, "
+                    "or give another folder with --out."
                 ) from None
-            # The one before may have removed its empty folder after we opened the file in it.
-            if _is_at(lock, self.path / "lock"):
-                return lock
-            lock.close()
 
     def _tidy(self) -> None:
         """Take away what a killed evaluation left behind and no other will ever use."""
+        self._cells.mkdir(exist_ok=True)  # one that came to nothing may have removed it till now
         for unfinished in (*self.path.glob(".*.tmp"), *self._cells.glob(".*.tmp")):
             unfinished.unlink()
         for record in self._cells.glob("*.json"):
             record.with_suffix(".safetensors").unlink(missing_ok=True)
 
-    def _remove_if_empty(self) -> None:
-        """Take away what a run that came to nothing has made."""
-        if any(self._cells.iterdir()) or (self.path / RESULTS).exists():
-            return
-        (self.path / "lock").unlink()
-        self._cells.rmdir()
-        self.path.rmdir()
+    def _leave(self) -> None:
+        """Take away the lock, and with it the folder of a run that came to nothing."""
+        if not any(self._cells.iterdir()):
+            self._cells.rmdir()
+        self._lock.unlink()
+        with suppress(OSError):  # there is something in it, as there should be
+            self.path.rmdir()
 
     def checkpoint(self, key: CellKey) -> Path:
         """The file with the state of an unfinished cell."""
@@ -122,9 +125,13 @@ class RunFolder:
         write_whole(self._record(key), _json(record))
         self.checkpoint(key).unlink(missing_ok=True)
 
-    def records(self, datasets: Sequence[str]) -> list[dict[str, Any]]:
-        """Every finished cell of the folder, in the table's order."""
-        records = [json.loads(file.read_text("utf-8")) for file in self._cells.glob("*.json")]
+    def records(self, header: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Every finished cell of the folder, checked, in the table's order."""
+        from vidc.eval.report.runs import read_cell
+
+        datasets = list(header["datasets"])
+        columns = [column["id"] for column in header["columns"]]
+        records = [read_cell(file, columns, datasets) for file in self._cells.glob("*.json")]
         return sorted(
             records,
             key=lambda record: (
@@ -136,7 +143,7 @@ class RunFolder:
 
     def write_results(self, header: Mapping[str, Any]) -> dict[str, Any]:
         """Write results.json and the tables from all finished cells."""
-        cells = self.records(list(header["datasets"]))
+        cells = self.records(header)
         results = {"schema": SCHEMA, "run": self.path.name, **header, "cells": cells}
         table = build_table(results, cells)
         for name, text in (
@@ -159,13 +166,6 @@ class RunFolder:
 
     def _predictions(self, key: CellKey) -> Path:
         return self._cells / f"{key.file}.parquet"
-
-
-def _is_at(file: TextIO, path: Path) -> bool:
-    try:
-        return os.path.samestat(path.stat(), os.fstat(file.fileno()))
-    except FileNotFoundError:
-        return False
 
 
 def predictions_table(

@@ -15,6 +15,7 @@ from vidc.eval.options import Options
 from vidc.eval.plan import Plan
 from vidc.eval.results import CellKey, RunFolder
 from vidc.eval.table import Table, build_table
+from vidc.files import explained
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Task:
 
 def run_plan(plan: Plan, options: Options) -> tuple[dict[str, Any], int]:
     """Run the cells that are not finished and write the run's files; how many were run."""
-    with plan.folder.locked():
+    with explained(plan.folder.path), plan.folder.locked():
         left = [key for key in plan.cells if not plan.folder.finished(key)]
         display = Display([(column.id, column.name) for column in plan.settings.columns])
         display.show(_table_so_far(plan))
@@ -90,7 +91,8 @@ def run_task(task: Task, advance: engines.Advance) -> None:
         done = frames
 
     model = load_model(task.model, task.weights)
-    run_cell(task.key, task.source, model, task.settings, task.folder, watch)
+    with explained(task.folder.path):
+        run_cell(task.key, task.source, model, task.settings, task.folder, watch)
 
 
 def asked_for(plan: Plan, cells: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -103,5 +105,5 @@ def asked_for(plan: Plan, cells: Sequence[dict[str, Any]]) -> list[dict[str, Any
 
 
 def _table_so_far(plan: Plan) -> Table:
-    cells = plan.folder.records(list(plan.inputs))
+    cells = plan.folder.records(plan.header)
     return build_table(plan.header, asked_for(plan, cells))

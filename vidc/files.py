@@ -1,9 +1,29 @@
-"""Writing files so that a reader sees the old file or the new one, whole, whatever happens."""
+"""Writing files so that a reader sees the old file or the new one, whole, whatever happens.
+
+And what does happen to a folder, told in one sentence.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+from vidc.errors import InputError
+
+_REASONS = {
+    errno.ENOSPC: "is full: make room",
+    errno.EDQUOT: "is over its quota: make room",
+    errno.EROFS: "is read-only: make it writable or choose another --out",
+    errno.EACCES: "may not be written by you: change that or choose another --out",
+    errno.EPERM: "may not be written by you: change that or choose another --out",
+    errno.ENOENT: "was moved or deleted meanwhile: put it back or choose another --out",
+    errno.ENOTDIR: "is not a folder: choose another --out",
+    errno.EIO: "cannot be written (input/output error): look at the disk",
+    errno.ESTALE: "was lost by the network file system: look at the mount",
+}
 
 
 def write_whole(path: Path, data: bytes) -> None:
@@ -12,7 +32,8 @@ def write_whole(path: Path, data: bytes) -> None:
     The temporary name is always the same, so what a killed process left is used up by the next.
     """
     temporary = path.with_name(f".{path.name}.tmp")
-    with temporary.open("wb") as file:
+    temporary.unlink(missing_ok=True)
+    with temporary.open("xb") as file:  # x: not through a link that somebody has put there
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
@@ -32,3 +53,25 @@ def flush_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def explained(out: Path) -> Iterator[None]:
+    """Tell what is wrong with the output folder in one sentence; other files are other matters."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _REASONS or not _concerns(out.absolute(), error.filename):
+            raise
+        raise InputError(
+            f"{out} {_REASONS[error.errno]}, then give the same command again: it continues "
+            "with what is not finished"
+        ) from error
+
+
+def _concerns(out: Path, file: str | None) -> bool:
+    """Whether a file is in the output folder or on the way to it; writes do not name theirs."""
+    if file is None:
+        return True
+    path = Path(file).absolute()
+    return path.is_relative_to(out) or out.is_relative_to(path)

@@ -60,7 +60,7 @@ def without_measured(value):
 def test_a_run_prints_the_table_and_leaves_its_files(command, made):
     printed, (folder,) = command()
     assert {file.name for file in folder.iterdir()} == {
-        *("cells", "lock", "results.json", "predictions.parquet"),
+        *("cells", "results.json", "predictions.parquet"),
         *("table.md", "table.csv", "table.tex"),
     }
     results = read(folder)

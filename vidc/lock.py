@@ -53,7 +53,7 @@ def _acquire(path: Path, shared: bool, wait: bool) -> int:
             if error.errno not in _UNSUPPORTED:
                 os.close(descriptor)
                 raise
-            sys.stderr.write(f"{path.parent} has no file locks: run one build at a time in it\n")
+            sys.stderr.write(f"{path.parent} has no file locks: run one command at a time in it\n")
         except BaseException:
             os.close(descriptor)
             raise

@@ -8,12 +8,12 @@ import time
 
 import pytest
 
-from vidc.builders import lock
+from vidc import lock
 
 HOLDER = (
     "import sys, time\n"
     "from pathlib import Path\n"
-    "from vidc.builders import lock\n"
+    "from vidc import lock\n"
     "with lock.hold(Path(sys.argv[1])):\n"
     "    print('held', flush=True)\n"
     "    time.sleep(600)\n"
