@@ -105,12 +105,14 @@ def encode(pixels: Pixels, encoding: Encoding) -> bytes:
     """The image file of these pixels; the same pixels always give the same bytes."""
     cv2 = _opencv()
     if encoding.format == "png":
-        # On noisy frames a search for repeats saves little and costs most; of the filters, the
-        # three cheap ones come within 6 % of all five in size, and take two thirds of the time.
+        # On noisy frames a search for repeats saves little and costs most. One filter for a whole
+        # frame comes within 1 % of a choice for each row in size (clean frames: 5 %), and saves a
+        # sixth of the time.
+        above = cv2.IMWRITE_PNG_FILTER_UP if _like_above(pixels) else cv2.IMWRITE_PNG_FILTER_NONE
         parameters = [
             *(cv2.IMWRITE_PNG_COMPRESSION, 1),
             *(cv2.IMWRITE_PNG_STRATEGY, cv2.IMWRITE_PNG_STRATEGY_HUFFMAN_ONLY),
-            *(cv2.IMWRITE_PNG_FILTER, cv2.IMWRITE_PNG_FAST_FILTERS),
+            *(cv2.IMWRITE_PNG_FILTER, above),
         ]
     else:
         sampling = getattr(cv2, f"IMWRITE_JPEG_SAMPLING_FACTOR_{encoding.subsampling}")
@@ -121,6 +123,17 @@ def encode(pixels: Pixels, encoding: Encoding) -> bytes:
     bgr = cv2.cvtColor(np.ascontiguousarray(pixels), cv2.COLOR_RGB2BGR)
     _, data = cv2.imencode(f".{encoding.extension}", bgr, parameters)
     return bytes(data)
+
+
+def _like_above(pixels: Pixels) -> bool:
+    """Whether rows differ less from the rows above them than from nothing, by every eighth row.
+
+    The measure is libpng's own: the sum of bytes read as signed numbers, without their signs.
+    """
+    rows, above = pixels[1::8], pixels[:-1:8]
+    alone = np.abs(rows.view(np.int8).astype(np.int16)).sum()
+    beside = np.abs((rows - above).view(np.int8).astype(np.int16)).sum()
+    return bool(beside < alone)
 
 
 def pixel_hash(pixels: Pixels) -> str:

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
+import vidc
 from tests.builders.trees import jpeg, picture, png
 from vidc import images
 from vidc.errors import InputError
@@ -207,6 +208,22 @@ def test_png_keeps_every_pixel(height, width, flatness, random):
     data = images.encode(pixels, Encoding("png"))
     assert np.array_equal(with_pillow(data), pixels)
     assert data == images.encode(np.asfortranarray(pixels), Encoding("png"))
+
+
+@pytest.mark.parametrize("name", ["clean", "gaussian_noise", "snow", "rain"])
+def test_png_is_about_as_small_as_with_a_filter_chosen_for_each_row(name):
+    import cv2
+
+    pixels = picture(224, 224)
+    if name != "clean":
+        pixels = vidc.corrupt(pixels, name, key=("imagenet-vid", "video", 0))
+    parameters = [
+        *(cv2.IMWRITE_PNG_COMPRESSION, 1),
+        *(cv2.IMWRITE_PNG_STRATEGY, cv2.IMWRITE_PNG_STRATEGY_HUFFMAN_ONLY),
+        *(cv2.IMWRITE_PNG_FILTER, cv2.IMWRITE_PNG_ALL_FILTERS),
+    ]
+    _, smallest = cv2.imencode(".png", pixels, parameters)
+    assert len(images.encode(pixels, Encoding("png"))) < 1.25 * len(smallest)
 
 
 @pytest.mark.parametrize(("subsampling", "pillows"), [("420", 2), ("444", 0)])
