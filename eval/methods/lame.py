@@ -20,7 +20,11 @@ class Lame(Method):
             unary = -torch.log(outputs.logits.softmax(1) + self.settings["floor"])
             affinity = rbf_affinity(widened(outputs.features), self.settings["neighbours"])
             return laplacian_optimisation(
-                unary, affinity, self.settings["iterations"], self.settings["tolerance"]
+                unary,
+                affinity,
+                self.settings["iterations"],
+                self.settings["tolerance"],
+                ask=unary.device.type == "cpu",
             )
 
 
@@ -40,12 +44,12 @@ def rbf_affinity(features: Tensor, neighbours: int) -> Tensor:
 
 
 def laplacian_optimisation(
-    unary: Tensor, affinity: Tensor, iterations: int, tolerance: float
+    unary: Tensor, affinity: Tensor, iterations: int, tolerance: float, *, ask: bool = False
 ) -> Tensor:
     """Iterate Y = softmax(-unary + W·Y) until the energy settles.
 
     The stopping rule is a mask on the device: after it holds, further iterations change nothing.
-    Asking the device each time whether to stop would make the host wait for it.
+    To ``ask`` after each whether it holds saves those, but would make the host wait for a GPU.
     """
     assignment = torch.softmax(-unary, 1)
     old_energy = torch.full((), torch.inf, dtype=unary.dtype, device=unary.device)
@@ -58,6 +62,8 @@ def laplacian_optimisation(
         if iteration > 1:
             settled = settled | ((energy - old_energy).abs() <= tolerance * old_energy.abs())
         old_energy = energy
+        if ask and settled:
+            break
     return assignment
 
 

@@ -120,9 +120,10 @@ def test_autocast_does_not_reach_it():
 
 
 def test_energy_settles_in_a_mask_and_stays():
-    """More iterations allowed after settling change nothing, to the bit."""
+    """More iterations allowed after settling change nothing, to the bit; nor does stopping."""
     given = outputs(8, seed=4)
     unary = -given.logits.softmax(1).log()
     affinity = rbf_affinity(given.features, 5)
     short, long = (laplacian_optimisation(unary, affinity, n, 1e-8) for n in (100, 400))
     assert torch.equal(short, long)
+    assert torch.equal(short, laplacian_optimisation(unary, affinity, 100, 1e-8, ask=True))
