@@ -105,13 +105,13 @@ def evaluate(
 
 
 def evaluate_options(options: Options) -> Iterator[Evaluation]:
-    """One evaluation, or two where both orders are asked for; then their report."""
+    """One evaluation, or two where both orders are asked for: the second's report holds both."""
     orders = ("in-order", "shuffled") if options.order == "both" else (options.order,)
     folders = []
     for order in orders:
         evaluation = _evaluate(dataclasses.replace(options, order=order))
         folders.append(evaluation.folder)
-        if options.report and order == orders[-1]:
+        if options.report:
             page = _write_report(folders)
             evaluation = dataclasses.replace(
                 evaluation, notes=(*evaluation.notes, f"Report: {page}")

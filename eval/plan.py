@@ -146,6 +146,7 @@ def _header(
         ),
         "model": model.describe(),
         "order": settings.protocol.stream.order,
+        "limit_frames": settings.limit_frames,
         "columns": [
             {"id": column.id, "name": column.name, "pair": column.pair}
             for column in settings.columns

@@ -76,10 +76,12 @@ def build_table(results: Mapping[str, Any], cells: Sequence[Mapping[str, Any]]) 
 def _title(results: Mapping[str, Any]) -> str:
     batch = results["protocol"]["stream"]["batch"]
     order = "in order" if results["order"] == IN_ORDER else "shuffled"
+    limit = results.get("limit_frames")
+    which = "frames" if limit is None else f"the first {limit} frames"
     model = f"{results['model']['name']}, weights {results['model']['weights']}"
     return (
         f"Online error, % ({model}; protocol {results['protocol']['name']}; "
-        f"frames {order}, batches of {batch})"
+        f"{which} {order}, batches of {batch})"
     )
 
 

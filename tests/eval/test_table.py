@@ -209,3 +209,10 @@ def test_latex_compiles(tmp_path):
     (tmp_path / "t.tex").write_text(document)
     command = ["pdflatex", "-halt-on-error", "t.tex"]
     subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+
+
+def test_a_limited_run_says_so_on_top():
+    whole = results_of("imagenet-vid-c-sample")
+    limited = whole | {"limit_frames": 96}
+    assert "frames in order" in build_table(whole, THREE).title
+    assert "the first 96 frames in order" in build_table(limited, THREE).title
