@@ -24,9 +24,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Make the report and say where it is."""
     from vidc.eval.report import write
+    from vidc.files import explained
 
     runs = [Path(run) for run in args.results]
-    page = write(runs, _out(runs, args.out), figures=args.figures)
+    out = _out(runs, args.out)
+    with explained(out):
+        page = write(runs, out, figures=args.figures)
     size = page.stat().st_size / 1e6
     sys.stdout.write(f"Report: {page} ({size:.1f} MB, one file that needs no network)\n")
     if args.figures:

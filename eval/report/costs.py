@@ -43,6 +43,12 @@ def costs(run: Run) -> list[Cost]:
     ]
 
 
+def process_memory(run: Run) -> float | None:
+    """The most bytes that the process which ran the cells held, for all columns together."""
+    known = (cell.process_memory for cell in run.cells)
+    return max((held for held in known if held is not None), default=None)
+
+
 def _ratio(seconds: float | None, source: float | None) -> float | None:
     return seconds / source if seconds is not None and source else None
 

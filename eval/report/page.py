@@ -12,7 +12,7 @@ from typing import Any
 
 from vidc.eval.report import payload
 from vidc.eval.report.analysis import CellView
-from vidc.eval.report.costs import Cost, costs
+from vidc.eval.report.costs import Cost, costs, process_memory
 from vidc.eval.report.disagreement import BASE, OURS, Disagreement
 from vidc.eval.report.error_table import all_columns, error_blocks, error_table
 from vidc.eval.report.palette import Look, looks
@@ -47,6 +47,7 @@ class RunPart:
     order: str
     batch: int
     costs: Sequence[Cost]
+    process_memory: float | None
     command: str
     sheets: Sequence[Sheet]
 
@@ -183,6 +184,7 @@ def _run_part(run: Run, label: str) -> RunPart:
         order=run.order.replace("-", " "),
         batch=_batch(run),
         costs=costs(run),
+        process_memory=process_memory(run),
         command=command_line(run),
         sheets=sheets(run),
     )

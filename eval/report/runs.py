@@ -70,6 +70,7 @@ class Cell:
     frames: int
     left_out: Mapping[str, int]
     columns: Mapping[str, Scores]
+    process_memory: float | None  # the most bytes that the whole process had held by its end
 
     @property
     def key(self) -> CellKey:
@@ -218,6 +219,9 @@ class _Checked:
                 )
                 for column in columns
             },
+            process_memory=self.amount(
+                item.get("measured") or {}, "peak_process_memory_bytes", f"{where}.measured"
+            ),
         )
 
     def scores(self, item: Any, where: str) -> Scores:
@@ -241,17 +245,23 @@ class _Checked:
         }
 
     def measured(self, item: Any, where: str) -> Measured:
+        memory = self.amount(item, "peak_memory_bytes", where)
+        return Measured(
+            seconds=self.amount(item, "seconds", where),
+            frames_per_second=self.amount(item, "frames_per_second", where),
+            peak_memory_bytes=None if memory is None else int(memory),
+        )
+
+    def amount(self, item: Any, key: str, where: str) -> float | None:
+        """A number that need not be there."""
         if not isinstance(item, dict):
             self.fail(f"'{where}' is not an object")
-        for key in ("seconds", "frames_per_second", "peak_memory_bytes"):
-            value = item.get(key)
-            if value is not None:
-                value = self.take(item, key, (int, float), where)
-                if not 0 <= value < math.inf:
-                    self.fail(f"'{where}.{key}' is below zero")
-        return Measured(
-            item.get("seconds"), item.get("frames_per_second"), item.get("peak_memory_bytes")
-        )
+        if item.get(key) is None:
+            return None
+        value = self.take(item, key, (int, float), where)
+        if not 0 <= value < math.inf:
+            self.fail(f"'{where}.{key}' is below zero")
+        return value
 
     def count(self, item: Any, key: str, where: str, least: int = 0) -> int:
         value = self.take(item, key, int, where)

@@ -35,3 +35,20 @@ def test_an_evaluation_ends_with_a_report_that_can_be_made_again(tmp_path, capsy
     assert (folder / "figures" / "table.tex").read_text() == (folder / "table.tex").read_text()
     assert main(["report", str(folder), "--no-figures"]) == 0
     assert page.read_bytes() == first
+    # On a CPU a column's memory is not known; the process's is, and the page says so.
+    assert run.cells[0].process_memory is not None
+    assert b"measured on a GPU only" in first
+    assert b"Peak memory" not in first
+
+
+@pytest.mark.slow
+def test_of_both_orders_each_has_a_report_and_the_second_holds_both(tmp_path, capsys):
+    dataset, model = write_dataset(tmp_path), write_model(tmp_path)
+    words = ["--set", "stream.batch=4", "--order", "both", "--columns", "source", "--corruptions"]
+    out = tmp_path / "results"
+    assert main([str(dataset), "--model", model, *words, "snow", "--out", str(out)]) == 0
+    printed = capsys.readouterr().out
+    one, both = sorted(out.iterdir(), key=lambda folder: "shuffled" in folder.name)
+    assert printed.index(f"Report: {one}") < printed.index(f"Report: {both}")
+    assert "side by side" not in (one / "report.html").read_text("utf-8")
+    assert "2 runs side by side" in (both / "report.html").read_text("utf-8")

@@ -64,3 +64,11 @@ def test_help_opens_with_an_example_and_fits_on_a_screen(tmp_path):
     assert "python -m vidc.eval report results/RUN" in "\n".join(done.stdout.splitlines()[:3])
     assert len(done.stdout.splitlines()) < 25
     assert max(map(len, done.stdout.splitlines())) <= 100
+
+
+def test_a_folder_that_cannot_be_written_is_one_sentence(run, tmp_path):
+    (tmp_path / "file").write_text("not a folder")
+    done = shell(str(run), "--no-figures", "--out", "file/report", cwd=tmp_path)
+    assert done.returncode == 2
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert "file/report is not a folder: choose another --out" in done.stderr
