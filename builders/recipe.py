@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vidc.builders.summary import say
-from vidc.errors import InputError
+from vidc.errors import InputError, printable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -119,7 +119,7 @@ def _tell(found: Comparison, manifest: Manifest, args: argparse.Namespace) -> in
         for (video, frame), configs in found.different.items()
     ]
     for line in lines[:_SHOWN]:
-        say(line)
+        say(printable(line))
     if len(lines) > _SHOWN:
         say(f"and {len(lines) - _SHOWN:,} more")
     say(f"{args.out} is not the recorded dataset: {len(lines):,} of {found.frames:,} frames differ")

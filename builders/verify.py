@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vidc.engines import Engine, run
-from vidc.errors import InputError
+from vidc.errors import InputError, printable
 
 if TYPE_CHECKING:
     from vidc.builders.verify_shard import Seen
@@ -50,7 +50,7 @@ def main(args: argparse.Namespace) -> int:
 
         remade, findings = remake(args.folder, args.root, args.samples, args.seed, engine)
     for finding in findings:
-        summary.say(finding)
+        summary.say(printable(finding))
     if findings:
         summary.say(f"{args.folder} is not as it should be")
         return SOMETHING_IS_OFF

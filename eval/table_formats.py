@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Callable, Sequence
 
+from vidc.errors import printable
 from vidc.eval.table import Row, Section, Table, Value, row_label
 
 PENDING = "…"
@@ -68,7 +69,8 @@ def latex(table: Table) -> str:
     """The table as a LaTeX tabular that needs no package."""
     width = len(table.names) + 1
     lines = [
-        f"% {table.title}",
+        # A line break in a model's name would end the comment, and LaTeX would run the rest.
+        f"% {printable(table.title)}",
         r"% \input this file where the table is to stand; it needs no package.",
         rf"\begin{{tabular}}{{l{'r' * len(table.names)}}}",
     ]

@@ -15,6 +15,12 @@ from vidc.errors import InputError, told
 
 USER_MISTAKE = 2
 INTERRUPTED = 130
+# Nothing that we do is anybody's business: these are asked by Ray, huggingface_hub and others.
+_NO_REPORTS = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    "DO_NOT_TRACK": "1",
+}
 
 
 class Parser(argparse.ArgumentParser):
@@ -74,6 +80,8 @@ class _HelpFormatter(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescrip
 
 def run(main: Callable[[Sequence[str]], int], program: str) -> NoReturn:
     """Run a command and leave with its exit code; a user's mistake is one sentence and code 2."""
+    for variable, off in _NO_REPORTS.items():
+        os.environ.setdefault(variable, off)
     # A scheduler that ends the job (SIGTERM) is obeyed as Ctrl-C is. Where Ctrl-C is ignored, as in
     # a script's background job, it stays so.
     signal.signal(signal.SIGTERM, _interrupt)

@@ -14,18 +14,23 @@ class InputError(ValueError):
 
 
 def told(mistake: InputError) -> str:
-    """The sentence as a terminal may show it: one line, whatever a file has put into it.
-
-    >>> print(told(InputError("no video 'a\\nb\\x1b[2J'.")))
-    no video 'a\\nb\\x1b[2J'.
-    """
-    text = "".join(
-        letter if letter.isprintable() else letter.encode("unicode_escape").decode()
-        for letter in str(mistake)
-    )
+    """The sentence as a terminal may show it: on one line, and not without end."""
+    text = printable(str(mistake))
     if len(text) <= _LONGEST_START + _LONGEST_END:
         return text
     return f"{text[:_LONGEST_START]} … {text[-_LONGEST_END:]}"
+
+
+def printable(text: str) -> str:
+    """The text as one line: a name from a file can hold line breaks, and commands to a terminal.
+
+    >>> print(printable("a\\nb\\x1b[2J"))
+    a\\nb\\x1b[2J
+    """
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode()
+        for letter in text
+    )
 
 
 def unknown(what: str, given: object, valid: Iterable[str]) -> InputError:

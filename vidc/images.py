@@ -22,8 +22,10 @@ from vidc.frames import Pixels
 
 # 8192 × 8192: a small file that unpacks to more is taken for a decompression bomb.
 PIXEL_LIMIT = 1 << 26
-# Each scan of a progressive JPEG goes over the whole frame: thousands are a bomb too.
+# Each scan of a progressive JPEG goes over the whole frame: many are a bomb too. A file has ten or
+# so; of the largest frame 32 are allowed, which take seconds.
 SCAN_LIMIT = 500
+SCANNED_PIXEL_LIMIT = 32 * PIXEL_LIMIT
 
 FORMATS = ("jpeg", "png")
 SUBSAMPLINGS = ("420", "444")
@@ -216,5 +218,6 @@ def _refuse_bomb(data: bytes, header: _Header, what: str) -> None:
             f"{what} is {header.width} × {header.height} pixels large: "
             f"more than {PIXEL_LIMIT} pixels are refused."
         )
-    if data.startswith(_JPEG) and data.count(b"\xff\xda", header.end) > SCAN_LIMIT:
-        raise InputError(f"{what} has more than {SCAN_LIMIT} scans: it is refused.")
+    scans = min(SCAN_LIMIT, SCANNED_PIXEL_LIMIT // (header.height * header.width))
+    if data.startswith(_JPEG) and data.count(b"\xff\xda", header.end) > scans:
+        raise InputError(f"{what} has more than {scans} scans: it is refused.")

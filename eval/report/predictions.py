@@ -122,6 +122,10 @@ class Predictions:
 
     def _key(self, group: int) -> CellKey:
         table = self._parquet.read_row_group(group, columns=list(KEY_COLUMNS))
+        if any(column.null_count for column in table.columns):
+            raise InputError(
+                f"{self.file} has frames of no cell in its row group {group}: {AGAIN}."
+            )
         found = table.group_by(list(KEY_COLUMNS)).aggregate([])
         if found.num_rows != 1:
             raise InputError(
