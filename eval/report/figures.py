@@ -27,6 +27,7 @@ PANELS_A_ROW = 3
 MOST_CELLS = 12  # of a dataset: beyond that a figure is no figure
 MOST_CLASSES = 30
 LEGEND_COLUMNS = 4
+RESOLUTION = 200  # of the PNG, in dots an inch
 GAP = 22  # between two reliability diagrams, in percent of one
 SETTINGS: dict[Any, Any] = {
     # Ships with matplotlib, so every machine draws the same; goes with a paper's text; and a
@@ -48,13 +49,6 @@ SETTINGS: dict[Any, Any] = {
     "legend.frameon": False,
     "pdf.fonttype": 42,  # journals refuse Type 3 fonts
     "svg.hashsalt": "vidc",
-    "savefig.dpi": 200,
-}
-# Without these a file holds the time it was made at.
-METADATA: dict[str, dict[str, str | None]] = {
-    "pdf": {"CreationDate": None},
-    "svg": {"Date": None},
-    "png": {"Software": None},
 }
 
 
@@ -141,7 +135,7 @@ def _since_change(group: _Group) -> Figure:
 
 def _reliability(group: _Group) -> Figure:
     """A row a cell, a diagram a column; one axes a row, because many axes take long to draw."""
-    figure = _figure(WIDTH, 0.3 + 1.3 * len(group.views))
+    figure = _figure(WIDTH, 0.3 + 1.5 * len(group.views))
     grid = figure.subplots(len(group.views), 1, sharex=True, squeeze=False).ravel()
     for axes, view in zip(grid, group.views, strict=True):
         for place, column in enumerate(group.columns):
@@ -151,8 +145,9 @@ def _reliability(group: _Group) -> Figure:
             color = group.looks[column.id].light
             axes.stairs(np.nan_to_num(found.accuracy), edges, fill=True, color=color)
             axes.plot([left, left + 100], [0, 100], color="0.4", linewidth=0.6, linestyle="--")
-            axes.text(left + 3, 94, f"{column.name}\nECE {found.ece:.1f}", va="top", fontsize=7)
-        axes.set_title(_title(view), loc="left")
+            # Above the diagram: over its bars the words would be lost.
+            axes.text(left, 103, f"{column.name}\nECE {found.ece:.1f}", va="bottom", fontsize=7)
+        axes.set_title(_title(view), loc="left", pad=26)
         axes.set_ylabel("accuracy, %")
         axes.grid(visible=False, axis="x")
         axes.set(ylim=(0, 100), yticks=(0, 50, 100), xlim=(-4, len(group.columns) * (100 + GAP)))
@@ -166,7 +161,8 @@ def _reliability(group: _Group) -> Figure:
 def _classes(group: _Group) -> Figure:
     names = _class_order(group)
     shown = group.views
-    figure = _figure(WIDTH, 0.9 + 0.13 * len(names) * -(-len(shown) // PANELS_A_ROW))
+    rows = -(-len(shown) // _a_row(len(shown)))
+    figure = _figure(WIDTH, rows * (1.0 + 0.13 * len(names)))
     grid = _grid(figure, len(shown))
     for axes, view in zip(grid, shown, strict=True):
         errors = _class_errors(group, view, names)
@@ -206,14 +202,14 @@ def _class_order(group: _Group) -> list[str]:
 
 def _panels(group: _Group, panel: Callable[[Axes, CellView], None]) -> Figure:
     """One panel a cell, with one legend below all of them."""
-    rows = -(-len(group.views) // PANELS_A_ROW)
-    figure = _figure(WIDTH, 0.6 + 2.0 * rows)
+    a_row = _a_row(len(group.views))
+    figure = _figure(WIDTH, 0.6 + 2.0 * -(-len(group.views) // a_row))
     grid = _grid(figure, len(group.views))
     for axes, view in zip(grid, group.views, strict=True):
         panel(axes, view)
         axes.set_title(_title(view))
         axes.set_ylim(0, 100)
-    for axes in grid[:: min(PANELS_A_ROW, len(group.views))]:
+    for axes in grid[::a_row]:
         axes.set_ylabel("error, %")
     handles, names = grid[0].get_legend_handles_labels()
     figure.legend(
@@ -245,12 +241,17 @@ def _figure(width: float, height: float) -> Figure:
 
 
 def _grid(figure: Figure, panels: int) -> list[Axes]:
-    """As many axes as panels, at most three a row; what is left of the last row stays empty."""
-    columns = min(PANELS_A_ROW, panels)
+    """As many axes as panels; what is left of the last row stays empty."""
+    columns = _a_row(panels)
     grid = figure.subplots(-(-panels // columns), columns, sharey=True, squeeze=False).ravel()
     for axes in grid[panels:]:
         axes.remove()
     return list(grid[:panels])
+
+
+def _a_row(panels: int) -> int:
+    """Panels side by side: four stand two by two."""
+    return 2 if panels == 4 else min(PANELS_A_ROW, panels)
 
 
 def _title(view: CellView) -> str:
@@ -262,13 +263,32 @@ def _save(figure: Figure, stem: Path) -> list[Path]:
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
     files = []
-    for kind, metadata in METADATA.items():
-        out = io.BytesIO()
-        figure.savefig(out, format=kind, metadata=metadata)
+    for kind, data in _printed(figure).items():
         file = stem.with_name(f"{stem.name}.{kind}")
-        write_whole(file, out.getvalue())
+        write_whole(file, data)
         files.append(file)
     return files
+
+
+def _printed(figure: Figure) -> dict[str, bytes]:
+    """The figure in each format, by the canvas that ``savefig`` would draw it twice on."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.backends.backend_pdf import FigureCanvasPdf
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+    # Without the metadata a file holds the time it was made at.
+    kinds: tuple[tuple[str, Any, dict[str, None]], ...] = (
+        ("pdf", FigureCanvasPdf, {"CreationDate": None}),
+        ("svg", FigureCanvasSVG, {"Date": None}),
+        ("png", FigureCanvasAgg, {"Software": None}),
+    )
+    printed = {}
+    for kind, canvas, metadata in kinds:
+        figure.set_dpi(RESOLUTION)  # each leaves the figure with one of its own
+        out = io.BytesIO()
+        getattr(canvas(figure), f"print_{kind}")(out, metadata=metadata)
+        printed[kind] = out.getvalue()
+    return printed
 
 
 KINDS: dict[str, Callable[[_Group], Figure]] = {

@@ -1,5 +1,6 @@
 """Figures and table.tex for a paper: every format, the same bytes, readable without colour."""
 
+import itertools
 import os
 import re
 import shutil
@@ -7,13 +8,15 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ET
 
+import matplotlib as mpl
 import pytest
+from matplotlib.text import Text
 from PIL import Image
 
 from tests.report.generated import Shape, write_run
-from vidc.eval.report import write
+from vidc.eval.report import analysis, figures, write
 from vidc.eval.report.palette import looks
-from vidc.eval.report.runs import Column
+from vidc.eval.report.runs import Column, read_run
 
 SHAPE = Shape(datasets=("lasot-c",), corruptions=("rain", "snow"), videos=5, frames=200)
 KINDS = ("stream", "since-change", "reliability", "classes")
@@ -121,3 +124,23 @@ def test_names_that_are_no_file_names_are_made_so(tmp_path):
     files = {file.name for file in (tmp_path / "out" / "figures").iterdir()}
     assert "stream-odd-name.pdf" in files
     assert {file.name for file in tmp_path.iterdir()} == {"run", "out"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("corruptions", [1, 4, 5])
+def test_words_do_not_lie_over_one_another(tmp_path, kind, corruptions):
+    names = ("gaussian_noise", "rain", "snow", "fog", "frost")[:corruptions]
+    shape = Shape(corruptions=names, videos=4, frames=160)
+    run = read_run(write_run(tmp_path / "run", shape))
+    (group,) = figures._groups(run, "", list(analysis.views(run, 40, 1)))
+    with mpl.rc_context(figures.SETTINGS):
+        figure = figures.KINDS[kind](group)
+        figure.draw_without_rendering()
+    texts = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text()]
+    boxes = [(text.get_text(), text.get_window_extent()) for text in texts]
+    assert len(boxes) > 8
+    for (one, first), (other, second) in itertools.combinations(boxes, 2):
+        # A line's height leaves room for accents, so boxes of two lines may just touch.
+        width = min(first.x1, second.x1) - max(first.x0, second.x0)
+        height = min(first.y1, second.y1) - max(first.y0, second.y0)
+        assert width <= 1 or height <= 0.3 * min(first.height, second.height), (one, other)
