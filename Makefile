@@ -5,7 +5,7 @@ RUN := $(VENV)/bin/python
 WORKERS ?= auto
 SECONDS ?= 300
 
-.PHONY: table test lint bench fuzz soak clean
+.PHONY: table test lint bench faults fuzz soak clean
 
 table: $(VENV)/.ready
 	$(RUN) -m vidc.build
@@ -21,6 +21,10 @@ lint: $(VENV)/.ready-dev $(VENV)/.audited
 
 bench: $(VENV)/.ready-dev
 	$(RUN) -m benchmarks $(ARGS)
+
+# Every fault, counted; `make test` tries a few of each kind: make faults ARGS="--fault-seed 1"
+faults: $(VENV)/.ready-dev
+	$(RUN) -m pytest -n $(WORKERS) --all-faults tests/faults $(ARGS)
 
 # Every reader of outside files against damaged ones: make fuzz SECONDS=3600
 fuzz: $(VENV)/.ready-dev

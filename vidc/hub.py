@@ -40,7 +40,11 @@ class Folder:
     def path(self, name: str) -> Path:
         """The file inside the folder."""
         path = self.root / name
-        if not path.is_file():
+        try:
+            there = path.is_file()
+        except OSError as error:
+            raise InputError(f"{path} cannot be read: {error.strerror}.") from error
+        if not there:
             raise InputError(f"{path} is missing: build the dataset again with the same command.")
         return path
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import hashlib
 import itertools
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
@@ -54,6 +55,9 @@ def readable(shard: str, remedy: str = "build or download the dataset again") ->
     try:
         yield
     except (pa.ArrowException, OSError, UnicodeDecodeError) as damage:
+        if isinstance(damage, OSError) and damage.errno:
+            reason = os.strerror(damage.errno)
+            raise InputError(f"{shard} cannot be read: {reason}.") from damage
         reason = str(damage).split("\n")[0].rstrip(". ")
         raise InputError(f"{shard} is damaged ({reason}): {remedy}.") from damage
 
@@ -108,7 +112,9 @@ def read_checked(
     import pyarrow.parquet as pq
 
     # Read once, for the hash and for the rows: annotations are small.
-    data = files.path(name).read_bytes()
+    path = files.path(name)
+    with readable(name):
+        data = path.read_bytes()
     if verify and hashlib.sha256(data).hexdigest() != shard.sha256:
         raise InputError(
             f"{name} in {files.where} is not the file its manifest.json describes: "
@@ -190,9 +196,11 @@ def _open_shard(files: Files, name: str, shard: Shard) -> _OpenShard:
     import pyarrow.parquet as pq
 
     path = files.path(name)
-    if path.stat().st_size != shard.bytes:
+    with readable(name):
+        size = path.stat().st_size
+    if size != shard.bytes:
         raise InputError(
-            f"{name} in {files.where} has {path.stat().st_size} bytes where its "
+            f"{name} in {files.where} has {size} bytes where its "
             f"manifest.json says {shard.bytes}: build or download the dataset again."
         )
     with readable(name):

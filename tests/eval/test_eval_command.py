@@ -125,6 +125,18 @@ def test_a_finished_cell_is_never_run_again(command, monkeypatch):
     assert again.startswith(first.split("Preprocessing")[0])
 
 
+def test_what_a_killed_run_left_behind_goes(command):
+    _, (folder,) = command()
+    names = {path.name for path in folder.rglob("*")}
+    record = next(folder.glob("cells/*.json"))
+    record.with_suffix(".safetensors").write_bytes(b"of a finished cell")
+    record.with_name(f".{record.name}.tmp").write_bytes(b"half a rec")
+    (folder / ".table.md.tmp").write_bytes(b"half a tab")
+    (folder / ".lock").write_bytes(b"process 1 on another host")
+    command()
+    assert {path.name for path in folder.rglob("*")} == names
+
+
 def test_cells_of_later_commands_join_the_folder(command, monkeypatch):
     printed, (folder,) = command("--corruptions", "snow")
     assert "Gaussian" not in printed

@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from tests.hub.conftest import build, command
+from tests.hub.conftest import build
 from tests.hub.rows import line
 from tests.hub.state import Fault, Repo, Stored
 from vidc import manifest as manifests
@@ -98,32 +98,6 @@ def test_every_reader_gives_every_row_of_the_folder_in_order(hub, environment, d
         assert len(found) == len(wanted)
         for each, rows in zip(wanted, found, strict=True):
             assert rows == expected[each.partition(":")[2]], each
-
-
-def test_killed_in_the_middle_it_continues_with_the_rest(hub, environment, dataset):
-    import threading
-
-    held = Fault("PUT", "/large/", times=100, hold=threading.Event())
-    hub.faults.append(held)
-    # Five uploads go through before the others are held.
-    allowed = Fault("PUT", "/large/", times=5)
-    hub.faults.insert(0, allowed)
-    publisher = subprocess.Popen(command(["publish", dataset, NAME]), env=environment())
-    while len(hub.large) < 5 and publisher.poll() is None:
-        threading.Event().wait(0.05)
-    publisher.kill()
-    publisher.wait()
-    assert set(published(hub).files) == {".gitattributes"}
-    held.times = 0
-    held.hold.set()
-    before = set(hub.large)
-    hub.requests.clear()
-    done = build(["publish", dataset, NAME], environment())
-    assert done.returncode == 0, done.stderr
-    again = {path.removeprefix("/large/") for method, path in hub.requests if method == "PUT"}
-    assert again
-    assert not again & before
-    assert published(hub).files["manifest.json"].data == (dataset / "manifest.json").read_bytes()
 
 
 def test_every_refusal_is_one_sentence_and_leaves_nothing(hub, environment, dataset, tmp_path):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import threading
 
 import pytest
 
-from tests.hub.conftest import build
+from tests.hub.conftest import build, command
 from tests.hub.state import Fault
 from tests.hub.test_publish import NAME, published, run_all
 
@@ -30,8 +32,16 @@ def is_whole(hub, dataset) -> bool:
     return all(files[name].data == (dataset / name).read_bytes() for name in shards)
 
 
+# One of each kind: an answer, a cut, a drip.
+SHORT = ("429 on the commit", "an upload cut off", "a slow drip")
+CASES = [
+    pytest.param(fault, id=name, marks=() if name in SHORT else pytest.mark.thorough)
+    for name, fault in PASSING.items()
+]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("fault", PASSING.values(), ids=PASSING.keys())
+@pytest.mark.parametrize("fault", CASES)
 def test_a_fault_that_passes_is_sat_out(hub, environment, dataset, fault):
     hub.faults.append(fault())
     done = build(["publish", dataset, NAME], environment())
@@ -42,7 +52,7 @@ def test_a_fault_that_passes_is_sat_out(hub, environment, dataset, fault):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("status", [429, 500])
+@pytest.mark.parametrize("status", [pytest.param(429, marks=pytest.mark.thorough), 500])
 def test_a_fault_that_stays_is_a_sentence_and_can_be_continued(hub, environment, dataset, status):
     hub.faults.append(Fault("POST", "/commit/", times=1000, status=status))
     (failed,) = run_all([("hf_owner", ["publish", dataset, NAME])], environment())
@@ -56,3 +66,28 @@ def test_a_fault_that_stays_is_a_sentence_and_can_be_continued(hub, environment,
     assert is_whole(hub, dataset)
     # The shards were there already: only the three pictures came with the second.
     assert hub.count("PUT", "/large/") == uploaded + 3
+
+
+@pytest.mark.slow
+def test_killed_in_the_middle_it_continues_with_the_rest(hub, environment, dataset):
+    held = Fault("PUT", "/large/", times=100, hold=threading.Event())
+    hub.faults.append(held)
+    # Five uploads go through before the others are held.
+    allowed = Fault("PUT", "/large/", times=5)
+    hub.faults.insert(0, allowed)
+    publisher = subprocess.Popen(command(["publish", dataset, NAME]), env=environment())
+    while len(hub.large) < 5 and publisher.poll() is None:
+        threading.Event().wait(0.05)
+    publisher.kill()
+    publisher.wait()
+    assert set(published(hub).files) == {".gitattributes"}
+    held.times = 0
+    held.hold.set()
+    before = set(hub.large)
+    hub.requests.clear()
+    done = build(["publish", dataset, NAME], environment())
+    assert done.returncode == 0, done.stderr
+    again = {path.removeprefix("/large/") for method, path in hub.requests if method == "PUT"}
+    assert again
+    assert not again & before
+    assert published(hub).files["manifest.json"].data == (dataset / "manifest.json").read_bytes()

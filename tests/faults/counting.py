@@ -1,0 +1,65 @@
+"""How many faults are tried, from which seed, and what came of them: hooks and options of pytest.
+
+``make test`` tries a few faults of every kind, ``make faults`` (``--all-faults``) all of them.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from pathlib import Path
+
+FOLDER = "tests/faults/"
+TRIED = "faults tried"  # what a test that tries several faults records
+
+
+def pytest_addoption(parser):
+    group = parser.getgroup("faults")
+    group.addoption("--all-faults", action="store_true", help="all faults, not a few of each kind")
+    group.addoption("--fault-seed", type=int, help="of the random moments: repeats a run's faults")
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "thorough: a fault that only --all-faults tries")
+    config.addinivalue_line("markers", "repeated(few, many): tried so often, by number")
+    if config.option.fault_seed is None:  # workers are given the options of the main process
+        config.option.fault_seed = random.SystemRandom().randrange(10**6)
+
+
+def pytest_report_header(config):
+    return f"faults: --fault-seed {config.option.fault_seed}"
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.option.all_faults:
+        return
+    left_out = [item for item in items if item.get_closest_marker("thorough")]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in left_out]
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    tried: Counter[str] = Counter()
+    survived: Counter[str] = Counter()
+    for outcome in ("passed", "failed", "error"):
+        for report in terminalreporter.stats.get(outcome, []):
+            if not report.nodeid.startswith(FOLDER) or (outcome == "passed") != report.passed:
+                continue
+            kind = Path(report.nodeid.partition("::")[0]).stem.removeprefix("test_")
+            count = dict(report.user_properties).get(TRIED, 1)
+            tried[kind] += count
+            survived[kind] += count if outcome == "passed" else 0
+    if not tried:
+        return
+    write = terminalreporter.write_line
+    terminalreporter.section(f"faults (--fault-seed {config.option.fault_seed})")
+    for kind in sorted(tried):
+        write(f"{kind.replace('_', ' '):28}{tried[kind]:5} tried{survived[kind]:5} survived")
+    write(f"{'in all':28}{tried.total():5} tried{survived.total():5} survived")
+
+
+def pytest_generate_tests(metafunc):
+    mark = metafunc.definition.get_closest_marker("repeated")
+    if mark is not None:
+        few, many = mark.args
+        metafunc.parametrize("number", range(many if metafunc.config.option.all_faults else few))
