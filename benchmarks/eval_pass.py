@@ -11,12 +11,14 @@ from pathlib import Path
 
 import cv2
 import numpy as np
+import torch
 
 from vidc import build
 from vidc.eval.cell import CellSettings, run_cell
 from vidc.eval.inputs import built_input
 from vidc.eval.methods import Column
 from vidc.eval.models import LoadedModel
+from vidc.eval.plan import decode_threads
 from vidc.eval.protocol import load_protocol
 from vidc.eval.results import CellKey, RunFolder
 
@@ -45,7 +47,7 @@ class Passes:
             amp=False,
             compile=False,
             deterministic=False,
-            threads=None,
+            threads=decode_threads(torch.device("cpu")),
             gpu_decode=False,
             limit_frames=None,
             checkpoint_every=200,

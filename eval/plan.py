@@ -64,7 +64,7 @@ def make_plan(options: Options) -> Plan:
         amp=options.amp,
         compile=options.compile,
         deterministic=options.deterministic,
-        threads=options.threads or _decode_threads(device),
+        threads=options.threads or decode_threads(device),
         gpu_decode=options.gpu_decode,
         limit_frames=options.limit_frames,
         checkpoint_every=options.checkpoint_every,
@@ -116,7 +116,7 @@ def _device(options: Options) -> torch.device:
     return device
 
 
-def _decode_threads(device: torch.device) -> int:
+def decode_threads(device: torch.device) -> int:
     """Enough to keep a GPU busy; few where the networks need the same cores."""
     return cores() if device.type == "cuda" else max(1, cores() // 4)
 
