@@ -150,7 +150,8 @@ def _sentence(repo: str, failure: BaseException) -> str:
         )
     if isinstance(failure, errors.LocalEntryNotFoundError):
         return (
-            f"{repo} could not be reached and is not in the cache: check the network, then repeat."
+            f"{repo} is no folder here, could not be reached on the Hub and is not in the cache: "
+            "check its name and the network, then repeat."
         )
     if isinstance(failure, errors.EntryNotFoundError):
         return (
