@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, given, settings
 
 from tests.fuzz.readers import READERS, outcome
 
-EXAMPLES = 150
+EXAMPLES = 60
 TAKES_ITS_TIME = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much)
 
 
