@@ -80,7 +80,7 @@ class _Build:
         if manifest and not todo and not self._work.path.exists():
             summary.say(f"{self._request.out} is finished: {summary.one_line(manifest)}")
             return manifest
-        summary.show_plan(self._plan, self._request.engine)
+        summary.show_plan(self._plan, self._request.engine, self._request.share)
         check_space(self._out, self._plan, sum(task.frames for task in todo))
         if self._request.dry_run:
             return manifest

@@ -6,6 +6,7 @@ import sys
 import textwrap
 from pathlib import Path
 
+from vidc.builders.pipeline import Recipe
 from vidc.builders.plan import Plan, estimated_bytes, estimated_seconds
 from vidc.builders.source import RENDERED_NAMES
 from vidc.engines import Engine, cores
@@ -18,8 +19,8 @@ def say(text: str) -> None:
     sys.stdout.flush()
 
 
-def show_plan(plan: Plan, engine: Engine) -> None:
-    """What is going to be built."""
+def show_plan(plan: Plan, engine: Engine, share: tuple[int, int] = (0, 1)) -> None:
+    """What is going to be built, and which share of it by this run."""
     settings = plan.settings
     say(f"{settings.name} from {settings.source} {settings.split}: {_number(plan.videos, 'video')}")
     if settings.name in RENDERED_NAMES:
@@ -29,17 +30,25 @@ def show_plan(plan: Plan, engine: Engine) -> None:
     say(f"  configs: {', '.join(settings.configs)}")
     say(
         f"  plan: {_number(plan.frames, 'frame')} each, {_number(len(plan.tasks), 'shard')} each, "
-        f"about {size(estimated_bytes(settings.recipe, plan.frames))}, {_expected(plan, engine)}"
+        f"about {size(estimated_bytes(settings.recipe, plan.frames))}, "
+        f"{_expected(settings.recipe, plan.frames, engine)}"
     )
+    index, count = share
+    if count > 1:
+        tasks = plan.tasks[index::count]
+        frames = sum(task.frames for task in tasks)
+        say(
+            f"  --shards {index}/{count}: {_number(frames, 'frame')} each, "
+            f"{_number(len(tasks), 'shard')} each, {_expected(settings.recipe, frames, engine)}"
+        )
 
 
-def _expected(plan: Plan, engine: Engine) -> str:
+def _expected(recipe: Recipe, frames: int, engine: Engine) -> str:
     """About how long it takes; a cluster's cores are not known here."""
-    recipe = plan.settings.recipe
     if engine.name == "ray":
-        return f"about {duration(estimated_seconds(recipe, plan.frames, 1))} of one core's time"
+        return f"about {duration(estimated_seconds(recipe, frames, 1))} of one core's time"
     workers = 1 if engine.name == "serial" else engine.workers or cores()
-    seconds = estimated_seconds(recipe, plan.frames, workers)
+    seconds = estimated_seconds(recipe, frames, workers)
     return f"about {duration(seconds)} with {_number(workers, 'worker')}"
 
 

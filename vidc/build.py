@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from vidc.frames import FrameSource
 
 PROGRAM = "python -m vidc.build"
+PURPOSE = "Make a dataset, check it, look at it, publish it."
 
 EXAMPLES = f"""\
 examples:
@@ -28,7 +29,7 @@ examples:
 COMMANDS = (
     ("imagenet-vid", "build ImageNet-VID-C from ILSVRC2015's videos", "command"),
     ("lasot", "build LaSOT-C from LaSOT's sequences", "command"),
-    ("tao-lasot", "build LaSOT-C from the LaSOT videos of TAO", "command"),
+    ("tao-lasot", "build TAO-LaSOT-C from the LaSOT videos of TAO", "command"),
     ("verify", "re-read a built dataset and check every byte of it", "verify"),
     ("preview", "draw a frame in its corruptions", "preview"),
     ("publish", "upload a built dataset to the Hugging Face Hub", "publish"),
@@ -112,7 +113,7 @@ def _overview() -> Parser:
         prog=PROGRAM,
         usage=f"{PROGRAM} [COMMAND] ...",
         examples=EXAMPLES,
-        description=f"{__doc__}\n\ncommands (each has its own --help):\n{lines}",
+        description=f"{PURPOSE}\n\ncommands (each has its own --help):\n{lines}",
     )
 
 

@@ -98,7 +98,9 @@ def test_a_moved_folder_and_moved_videos_change_nothing(root, wanted, tmp_path):
 def test_shares_make_the_whole_in_any_order(root, wanted, tmp_path, capsys):
     out = tmp_path / "out"
     assert build(builds.request(root, out, share=(2, 3))) is None
-    assert "shards are finished" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "--shards 2/3: 15 frames each, 3 shards each" in said
+    assert "3 of 9 shards are finished" in said
     assert build(builds.request(root, out, share=(0, 3))) is None
     assert build(builds.request(root, out, share=(1, 3))) is not None
     assert builds.contents(out) == wanted
