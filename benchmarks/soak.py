@@ -25,7 +25,7 @@ SIDE, STORED = 40, 32
 CLASSES = ("bird", "car", "dog")
 SEQUENCES = 20  # of each class
 BATCH = 16
-SHARDS = 40
+SHARDS = 100  # ten in the first tenth: the reader keeps eight open, so that it then has them all
 SECONDS_BETWEEN_LOOKS = 0.25
 # What the allocator and the file cache's pages move by themselves, in either direction.
 SLACK_MEGABYTES = 24.0

@@ -153,7 +153,7 @@ SHAPE = folders.Shape(videos=2, frames=3, size=8, configs=("clean", "snow"), row
 SHARDS = ("data/snow/val-00000-of-00001.parquet", "data/annotations/val-00000-of-00001.parquet")
 
 
-def _use_dataset(folder: Path) -> None:
+def use_dataset(folder: Path) -> None:
     """All that the reader and the evaluation do with a dataset before a network sees it."""
     for config in SHAPE.configs:
         reader = load(folder, config, threads=1)
@@ -177,7 +177,7 @@ def manifest(folder: Path) -> Reader:
         for path in found.shards:
             assert (folder / path).resolve().is_relative_to(folder.resolve()), path
         found.to_json().encode()
-        _use_dataset(folder)
+        use_dataset(folder)
         card.render(found).encode()
         from_manifest(found)
 
@@ -403,8 +403,8 @@ READERS: dict[str, Callable[[Path], Reader]] = {
     "TAO JSON": tao_json,
     "image bytes": image,
     "manifest.json": manifest,
-    "Parquet shard, read": _shard(_use_dataset, 0),
-    "Parquet annotations, read": _shard(_use_dataset, 1),
+    "Parquet shard, read": _shard(use_dataset, 0),
+    "Parquet annotations, read": _shard(use_dataset, 1),
     "Parquet shard, verified": _shard(_verify, 0),
     "Parquet annotations, verified": _shard(_verify, 1),
     "build marker": marker,
