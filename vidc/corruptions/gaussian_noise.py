@@ -24,15 +24,15 @@ def gaussian_noise(frame: Pixels, severity: int, key: Key, *, coherent: bool) ->
 
 def add_noise(frame: Pixels, severity: int, stream: Stream) -> Pixels:
     """The frame with the stream's noise."""
-    import cv2
-
     table = level_table(severity)
     out = np.empty_like(frame)
-    values, results = frame.reshape(1, -1), out.reshape(1, -1)
+    values, results = frame.reshape(-1), out.reshape(-1)
     for start in range(0, frame.size, PART):
-        part, result = values[:, start : start + PART], results[:, start : start + PART]
-        noise = draws.look_up(table, stream.indices(part.size)).reshape(part.shape)
-        cv2.add(part, noise, dst=result, dtype=cv2.CV_8U)  # which saturates
+        part = values[start : start + PART]
+        noisy = draws.look_up(table, stream.indices(part.size))
+        noisy += part
+        np.clip(noisy, 0, 255, out=noisy)
+        results[start : start + PART] = noisy
     return out
 
 
