@@ -14,7 +14,7 @@ import pytest
 from tests.builders import trees
 from tests.eval.tiny_dataset import write_model
 from tests.faults import disks
-from tests.faults.counting import TRIED
+from tests.faults.counting import PARTS, TRIED
 from tests.faults.running import contents, count_changes, run
 from tests.hub.conftest import clean, dataset, environment, hub  # noqa: F401 - fixtures
 
@@ -54,6 +54,19 @@ def several(request, record_property) -> Callable[[int, int], int]:
         count = many if request.config.option.all_faults else min(few, many)
         record_property(TRIED, count)
         return count
+
+    return choose
+
+
+@pytest.fixture
+def moments(request, rng, several, number) -> Callable[..., list[int]]:
+    """Of a command's changes those to stop at: a few, or this part's share of most or of all."""
+
+    def choose(total: int, few: int, most: int | None = None) -> list[int]:
+        whole = request.config.option.all_faults
+        mine = range(1 + number, total + 1, PARTS) if whole else range(1, total + 1)
+        count = several(few, len(mine) if most is None else most // PARTS)
+        return sorted(rng.sample(mine, count))
 
     return choose
 

@@ -7,10 +7,23 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
+
 FOLDER = "tests/faults/"
+PARTS = 8  # of a test that would take too long in one piece
 TRIED = "faults tried"  # what a test that tries several faults records
+
+
+def cases(choices: Mapping[str, object], *short: str) -> list[object]:
+    """Parameters of a test by name; those not in the ``short`` selection are thorough."""
+    assert choices.keys() >= set(short)
+    return [
+        pytest.param(value, id=name, marks=() if name in short else pytest.mark.thorough)
+        for name, value in choices.items()
+    ]
 
 
 def pytest_addoption(parser):

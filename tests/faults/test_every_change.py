@@ -8,16 +8,12 @@ import signal
 
 import pytest
 
+from tests.faults.counting import PARTS
 from tests.faults.running import contents, run, start
 
 pytestmark = pytest.mark.slow
 
 COMMANDS = ("build", "eval")
-
-
-def moments(rng, several, total, few, many=10**9):
-    """The changes to stop at: all of them, or some."""
-    return sorted(rng.sample(range(1, total + 1), several(few, min(many, total))))
 
 
 def finish(left_alone, words, folder, out):
@@ -32,10 +28,11 @@ def finished_shards(out):
     return [out / path for marker in markers for path in marker["shards"]]
 
 
+@pytest.mark.repeated(1, PARTS)
 @pytest.mark.parametrize("command", COMMANDS)
-def test_killed_before_a_change(command, step_by_step, changes, rng, several, tmp_path):
+def test_killed_before_a_change(command, number, step_by_step, changes, moments, tmp_path):
     left_alone = step_by_step[command]
-    for moment in moments(rng, several, changes[command], 4):
+    for moment in moments(changes[command], 3):
         out = tmp_path / str(moment)
         words = [*left_alone.words, "--out", out]
         running = start(command, words, tmp_path, pause_at=moment)
@@ -46,10 +43,11 @@ def test_killed_before_a_change(command, step_by_step, changes, rng, several, tm
         shutil.rmtree(out)
 
 
+@pytest.mark.repeated(1, PARTS)
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_disk_is_full(command, step_by_step, changes, disk, rng, several, tmp_path):
+def test_the_disk_is_full(command, number, step_by_step, changes, disk, moments, tmp_path):
     left_alone = step_by_step[command]
-    for moment in moments(rng, several, changes[command], 3, 24):
+    for moment in moments(changes[command], 2, 24):
         out = disk.folder / str(moment)
         words = [*left_alone.words, "--out", out]
         running = start(command, words, tmp_path, pause_at=moment)
@@ -65,10 +63,11 @@ def test_the_disk_is_full(command, step_by_step, changes, disk, rng, several, tm
         shutil.rmtree(out)
 
 
+@pytest.mark.repeated(1, PARTS)
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_folder_is_deleted(command, step_by_step, changes, rng, several, tmp_path):
+def test_the_folder_is_deleted(command, number, step_by_step, changes, moments, tmp_path):
     left_alone = step_by_step[command]
-    for moment in moments(rng, several, changes[command], 3, 24):
+    for moment in moments(changes[command], 2, 24):
         out = tmp_path / str(moment)
         words = [*left_alone.words, "--out", out]
         running = start(command, words, tmp_path, pause_at=moment)
@@ -81,10 +80,13 @@ def test_the_folder_is_deleted(command, step_by_step, changes, rng, several, tmp
         shutil.rmtree(out)
 
 
+@pytest.mark.repeated(1, PARTS)
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_folder_is_moved_away_and_back(command, step_by_step, changes, rng, several, tmp_path):
+def test_the_folder_is_moved_away_and_back(
+    command, number, step_by_step, changes, moments, tmp_path
+):
     left_alone = step_by_step[command]
-    for moment in moments(rng, several, changes[command], 2, 12):
+    for moment in moments(changes[command], 2, 16):
         out, away = tmp_path / str(moment), tmp_path / "away"
         words = [*left_alone.words, "--out", out]
         running = start(command, words, tmp_path, pause_at=moment)

@@ -8,6 +8,7 @@ import threading
 
 import pytest
 
+from tests.faults.counting import cases
 from tests.hub.conftest import build, command
 from tests.hub.state import Fault
 from tests.hub.test_publish import NAME, published, run_all
@@ -32,16 +33,10 @@ def is_whole(hub, dataset) -> bool:
     return all(files[name].data == (dataset / name).read_bytes() for name in shards)
 
 
-# One of each kind: an answer, a cut, a drip.
-SHORT = ("429 on the commit", "an upload cut off", "a slow drip")
-CASES = [
-    pytest.param(fault, id=name, marks=() if name in SHORT else pytest.mark.thorough)
-    for name, fault in PASSING.items()
-]
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("fault", CASES)
+@pytest.mark.parametrize(
+    "fault", cases(PASSING, "429 on the commit", "an upload cut off", "a slow drip")
+)
 def test_a_fault_that_passes_is_sat_out(hub, environment, dataset, fault):
     hub.faults.append(fault())
     done = build(["publish", dataset, NAME], environment())
@@ -64,8 +59,9 @@ def test_a_fault_that_stays_is_a_sentence_and_can_be_continued(hub, environment,
     (done,) = run_all([("hf_owner", ["publish", dataset, NAME])], environment())
     assert done["code"] == 0, done["err"]
     assert is_whole(hub, dataset)
-    # The shards were there already: only the three pictures came with the second.
-    assert hub.count("PUT", "/large/") == uploaded + 3
+    # The shards were there already: only the card's pictures came with the second.
+    pictures = list((dataset / "assets").iterdir())
+    assert hub.count("PUT", "/large/") == uploaded + len(pictures)
 
 
 @pytest.mark.slow

@@ -52,7 +52,7 @@ def test_hit_once(number, building, request, rng, tmp_path):
 
 def test_killed_again_and_again(building, rng, several, tmp_path):
     words = [*building.words, "--out", tmp_path / "out"]
-    for _ in range(several(4, 12)):
+    for _ in range(several(3, 12)):
         ended = hit(start("build", words, tmp_path), "group", signal.SIGKILL, rng, building.seconds)
         ended.assert_stopped_by(signal.SIGKILL)
     run("build", words, tmp_path).assert_well()

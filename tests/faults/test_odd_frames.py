@@ -11,6 +11,7 @@ from PIL import Image
 
 import vidc
 from tests.builders import trees
+from tests.faults.counting import cases
 from tests.faults.running import contents, run
 
 pytestmark = pytest.mark.slow
@@ -63,7 +64,7 @@ def words_for(left_alone, videos, mine, out, *more):
     return [*words, *more, "--out", out]
 
 
-@pytest.mark.parametrize("data", BROKEN.values(), ids=BROKEN.keys())
+@pytest.mark.parametrize("data", cases(BROKEN, "truncated", "zero bytes"))
 def test_a_broken_frame_is_named_and_once_mended_the_build_goes_on(
     data, step_by_step, videos, tmp_path
 ):
@@ -77,11 +78,13 @@ def test_a_broken_frame_is_named_and_once_mended_the_build_goes_on(
     assert contents(out) == left_alone.files
 
 
-@pytest.mark.parametrize("data", ODD.values(), ids=ODD.keys())
+@pytest.mark.parametrize(
+    "data", cases(ODD, "a PNG named JPEG", "CMYK", "20000 pixels wide", "rotated by EXIF")
+)
 def test_an_odd_frame_is_stored_as_pillow_sees_it(data, step_by_step, videos, tmp_path):
     left_alone, out = step_by_step["build"], tmp_path / "out"
     mine = with_frame(videos, tmp_path, data)
-    words = words_for(left_alone, videos, mine, out, "--size", "native")
+    words = words_for(left_alone, videos, mine, out, "--size", "native", "--limit-videos", "2")
     run("build", words, tmp_path).assert_well()
     frames = list(vidc.load(out, "clean", video="car"))
     image = Image.open(io.BytesIO(data))

@@ -10,11 +10,12 @@ import sys
 
 import pytest
 
+from tests.faults.counting import cases
 from tests.faults.running import Ended, contents, run, start
 
 pytestmark = pytest.mark.slow
 
-COMMANDS = ("build", "eval")
+COMMANDS = {"build": "build", "eval": "eval"}
 NEXT_CENTURY = 4e9
 # Each look at the calendar finds it a minute earlier; only the clock that measures spans goes on.
 BACKWARDS = """
@@ -70,7 +71,7 @@ def finish(command, environment=None):
     Ended(done.returncode, done.stderr).assert_well()
 
 
-@pytest.mark.parametrize("half_done", COMMANDS, indirect=True)
+@pytest.mark.parametrize("half_done", cases(COMMANDS, "build"), indirect=True)
 def test_the_clock_is_set_back_between_two_runs(half_done, tmp_path):
     left_alone, out = half_done
     for path in (out, *out.rglob("*")):
@@ -79,7 +80,7 @@ def test_the_clock_is_set_back_between_two_runs(half_done, tmp_path):
     assert contents(out) == left_alone.files
 
 
-@pytest.mark.parametrize("half_done", COMMANDS, indirect=True)
+@pytest.mark.parametrize("half_done", cases(COMMANDS, "eval"), indirect=True)
 def test_the_clock_runs_backwards(half_done, tmp_path):
     left_alone, out = half_done
     compiler = shutil.which("cc")
@@ -96,7 +97,7 @@ def test_the_clock_runs_backwards(half_done, tmp_path):
     assert contents(out) == left_alone.files
 
 
-@pytest.mark.parametrize("half_done", COMMANDS, indirect=True)
+@pytest.mark.parametrize("half_done", cases(COMMANDS, "build"), indirect=True)
 def test_the_host_has_another_name(half_done):
     left_alone, out = half_done
     elsewhere = ["unshare", "--user", "--map-root-user", "--uts"]
@@ -110,7 +111,7 @@ def test_the_host_has_another_name(half_done):
     assert contents(out) == left_alone.files
 
 
-@pytest.mark.parametrize("half_done", COMMANDS, indirect=True)
+@pytest.mark.parametrize("half_done", cases(COMMANDS, "eval"), indirect=True)
 def test_the_output_folder_is_moved(half_done, tmp_path):
     left_alone, out = half_done
     moved = tmp_path / "elsewhere" / "moved"
@@ -120,6 +121,7 @@ def test_the_output_folder_is_moved(half_done, tmp_path):
     assert contents(moved) == left_alone.files
 
 
+@pytest.mark.thorough
 def test_the_clean_videos_are_moved(step_by_step, changes, videos, rng, tmp_path):
     left_alone, out = step_by_step["build"], tmp_path / "out"
     first = shutil.copytree(videos, tmp_path / "first")
