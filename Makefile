@@ -11,8 +11,8 @@ table: $(VENV)/.ready
 	$(RUN) -m vidc.build
 	$(RUN) -m vidc.eval
 
-test: lint
-	$(RUN) -m pytest -n $(WORKERS) $(ARGS)
+test: lint $(VENV)/.ready-oldest
+	VIDC_OLD_DATASETS_PYTHON=$(CURDIR)/$(VENV)/oldest/bin/python $(RUN) -m pytest -n $(WORKERS) $(ARGS)
 
 lint: $(VENV)/.ready-dev $(VENV)/.audited
 	$(RUN) -m ruff check .
@@ -45,6 +45,12 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 
 $(VENV)/.ready-dev: $(VENV)/.ready
 	$(RUN) -m pip install --quiet --constraint constraints.txt --editable ".[ray,test,dev]"
+	touch $@
+
+# The oldest `datasets` that pyproject.toml allows: what is built must load with it too.
+$(VENV)/.ready-oldest: pyproject.toml $(VENV)/.ready-dev
+	$(PYTHON) -m venv $(VENV)/oldest
+	$(VENV)/oldest/bin/python -m pip install --quiet datasets==3.6.0 huggingface_hub==0.30.2 pillow
 	touch $@
 
 $(VENV)/.audited: constraints.txt $(VENV)/.ready-dev

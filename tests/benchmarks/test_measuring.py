@@ -1,0 +1,82 @@
+"""The benchmarks' own arithmetic, and that the README says what was measured last."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from benchmarks import readme
+from benchmarks.growth import Curve
+from benchmarks.measuring import Figure, Row, alternate, at_least, at_most, row, table, to_json
+from benchmarks.paper_scale import duration, makespan, networks
+
+
+def test_a_ratio_is_taken_round_by_round():
+    slow, fast = Figure((10.0, 40.0, 12.0)), Figure((5.0, 10.0, 6.0))
+    assert slow.over(fast).rounds == (2.0, 4.0, 2.0)
+    assert slow.over(fast).median == 2
+    assert slow.over(fast).spread == (2, 4)
+    assert fast.rate(30).rounds == (6.0, 3.0, 5.0)
+
+
+def test_what_is_compared_takes_turns_and_the_first_is_not_counted():
+    order = []
+
+    def told(name):
+        order.append(name)
+        return float(len(order))
+
+    found = alternate({"a": lambda: told("a"), "b": lambda: told("b")}, rounds=2)
+    assert order == ["a", "b"] * 3
+    assert found == {"a": Figure((3.0, 5.0)), "b": Figure((4.0, 6.0))}
+
+
+def test_a_floor_holds_on_its_own_side_only():
+    assert at_least("x", 4.0, 4).holds
+    assert not at_least("x", 3.99, 4).holds
+    assert at_most("x", 1.4, 1.4).holds
+    assert not at_most("x", Figure((1.0, 1.5, 1.6)), 1.4).holds
+    assert row("x", 2.0).holds is None
+
+
+def test_rows_come_back_from_json_and_show_their_floor():
+    rows = [at_least("fast", Figure((4.0, 6.0)), 4), row("plain", 3.0, "ms")]
+    back = [Row(**each) for each in json.loads(to_json(rows))]
+    assert [each.cells() for each in back] == [each.cells() for each in rows]
+    assert table(rows)[2:] == ["| fast | 5 × | 4 to 6 | ≥ 4 | yes |", "| plain | 3 ms |  |  |  |"]
+
+
+def test_a_straight_curve_is_fitted_exactly():
+    curve = Curve("t", "n", "s", (1.0, 4.0, 16.0), tuple(Figure((3 + 2 * n,)) for n in (1, 4, 16)))
+    assert curve.line() == pytest.approx((2, 3))
+
+
+def test_the_longest_cell_decides_when_there_are_gpus_enough():
+    assert makespan([5, 5, 5, 1, 1, 1], 1) == 18
+    assert makespan([5, 5, 5, 1, 1, 1], 8) == 5
+    assert makespan([5, 5, 5, 1, 1, 1], 2) == 10  # 5+5 and 5+1+1+1
+
+
+def test_a_frame_costs_six_networks():
+    values = {
+        "TBN forward / Source forward": 1.2,
+        "UnMix-TNS forward / Source forward": 1.4,
+        "TENT step": 300,
+        "Source forward": 100,
+        "TENT† step / TENT step": 1.5,
+    }
+    assert networks({name: Row(name, value, "") for name, value in values.items()}) == (
+        pytest.approx(1 + 1.2 + 1.2 + 1.4 + 3 + 4.5)
+    )
+
+
+def test_durations_are_for_people():
+    assert [duration(s) for s in (20, 1800, 5400)] == ["1 min", "30 min", "1.5 h"]
+
+
+def test_the_readme_says_what_was_measured_last():
+    text = readme.README.read_text("utf-8")
+    assert "<!-- end performance -->" in text
+    assert "<!-- end scale -->" in text
+    assert readme.rendered(text, readme.rows()) == text
