@@ -6,8 +6,8 @@ import json
 import logging
 import os
 import subprocess
-from pathlib import Path
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
