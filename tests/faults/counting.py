@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -17,8 +17,10 @@ PARTS = 8  # of a test that would take too long in one piece
 TRIED = "faults tried"  # what a test that tries several faults records
 
 
-def cases(choices: Mapping[str, object], *short: str) -> list[object]:
-    """Parameters of a test by name; those not in the ``short`` selection are thorough."""
+def cases(choices: Mapping[str, object] | Sequence[str], *short: str) -> list[object]:
+    """Parameters of a test, by name or names alone; what is not in ``short`` is thorough."""
+    if not isinstance(choices, Mapping):
+        choices = {name: name for name in choices}
     assert choices.keys() >= set(short)
     return [
         pytest.param(value, id=name, marks=() if name in short else pytest.mark.thorough)

@@ -56,7 +56,7 @@ def test_an_evaluation_beside_one_that_pauses_anywhere(
     assert contents(tmp_path / "out") == left_alone.files
 
 
-@pytest.mark.repeated(2, 12)
+@pytest.mark.repeated(1, 12)
 def test_an_evaluation_of_a_folder_that_is_being_built(
     number, step_by_step, changes, rng, tmp_path
 ):
@@ -77,7 +77,7 @@ def test_an_evaluation_of_a_folder_that_is_being_built(
     assert predictions(results) == predictions(evaluated.folder)
 
 
-@pytest.mark.repeated(2, 12)
+@pytest.mark.repeated(1, 12)
 def test_a_folder_that_is_built_anew_while_an_evaluation_reads_it(
     number, step_by_step, changes, rng, tmp_path
 ):

@@ -8,11 +8,15 @@ import signal
 
 import pytest
 
+from tests.faults.counting import cases
 from tests.faults.running import contents, run, start
 
 pytestmark = pytest.mark.slow
 
 COMMANDS = ("build", "eval")
+BUILT = ("data/snow/val-00001-of-00004.parquet", "data/annotations/val-00001-of-00004.parquet")
+BUILT += ("data/snow", "manifest.json")
+CLEAN = ("Data/VID/val/car/000003.JPEG", "Data/VID/val/car")
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -50,7 +54,7 @@ def forbidden(path, mode):
         path.chmod(before)
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", cases(COMMANDS, "eval"))
 def test_a_folder_that_may_not_be_written(command, step_by_step, tmp_path):
     left_alone = step_by_step[command]
     parent = tmp_path / "somebody's"
@@ -63,7 +67,7 @@ def test_a_folder_that_may_not_be_written(command, step_by_step, tmp_path):
     assert contents(parent / "out") == left_alone.files
 
 
-@pytest.mark.parametrize("part", ["Data/VID/val/car/000003.JPEG", "Data/VID/val/car"])
+@pytest.mark.parametrize("part", cases(CLEAN, CLEAN[0]))
 def test_clean_videos_that_may_not_be_read(part, step_by_step, videos, tmp_path):
     left_alone = step_by_step["build"]
     mine = shutil.copytree(videos, tmp_path / "mine")
@@ -75,15 +79,7 @@ def test_clean_videos_that_may_not_be_read(part, step_by_step, videos, tmp_path)
     assert contents(tmp_path / "out") == left_alone.files
 
 
-@pytest.mark.parametrize(
-    "part",
-    [
-        "data/snow/val-00001-of-00004.parquet",
-        pytest.param("data/annotations/val-00001-of-00004.parquet", marks=pytest.mark.thorough),
-        pytest.param("data/snow", marks=pytest.mark.thorough),
-        pytest.param("manifest.json", marks=pytest.mark.thorough),
-    ],
-)
+@pytest.mark.parametrize("part", cases(BUILT, BUILT[0]))
 def test_a_dataset_that_may_not_be_read(part, building, evaluating, tmp_path):
     mine = shutil.copytree(building.folder, tmp_path / "mine")
     words = [str(mine), *evaluating.words[1:], "--out", tmp_path / "out"]

@@ -35,7 +35,7 @@ def hit(running, victim, number, rng, seconds):
     return ended
 
 
-@pytest.mark.repeated(5, 36)
+@pytest.mark.repeated(3, 36)
 def test_hit_once(number, building, request, rng, tmp_path):
     order = random.Random(request.config.option.fault_seed).sample(HITS, len(HITS))
     victim, kind = order[number % len(order)]
@@ -52,13 +52,14 @@ def test_hit_once(number, building, request, rng, tmp_path):
 
 def test_killed_again_and_again(building, rng, several, tmp_path):
     words = [*building.words, "--out", tmp_path / "out"]
-    for _ in range(several(3, 12)):
+    for _ in range(several(2, 12)):
         ended = hit(start("build", words, tmp_path), "group", signal.SIGKILL, rng, building.seconds)
         ended.assert_stopped_by(signal.SIGKILL)
     run("build", words, tmp_path).assert_well()
     assert contents(tmp_path / "out") == building.files
 
 
+@pytest.mark.thorough
 def test_an_impatient_user_presses_ctrl_c_twice(building, rng, tmp_path):
     words = [*building.words, "--out", tmp_path / "out"]
     running = start("build", words, tmp_path)
@@ -74,9 +75,8 @@ def test_an_impatient_user_presses_ctrl_c_twice(building, rng, tmp_path):
     assert contents(tmp_path / "out") == building.files
 
 
-@pytest.mark.parametrize(
-    "kind", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.thorough)]
-)
+@pytest.mark.thorough
+@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM])
 def test_the_command_itself_is_interrupted(kind, building, tmp_path):
     out = tmp_path / "out"
     words = [*building.words, "--out", out]

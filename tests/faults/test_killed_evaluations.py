@@ -26,7 +26,7 @@ def hit(running, number, rng, seconds):
     return running.end()
 
 
-@pytest.mark.repeated(6, 36)
+@pytest.mark.repeated(3, 36)
 def test_hit_once(number, evaluating, rng, tmp_path):
     kind = SIGNALS[number % len(SIGNALS)]
     words = [*evaluating.words, "--out", tmp_path / "out"]
@@ -37,7 +37,7 @@ def test_hit_once(number, evaluating, rng, tmp_path):
 
 def test_killed_again_and_again(evaluating, rng, several, tmp_path):
     words = [*evaluating.words, "--out", tmp_path / "out"]
-    for _ in range(several(4, 12)):
+    for _ in range(several(3, 12)):
         running = start("eval", words, tmp_path)
         hit(running, signal.SIGKILL, rng, evaluating.seconds).assert_stopped_by(signal.SIGKILL)
     run("eval", words, tmp_path).assert_well()

@@ -15,7 +15,7 @@ from tests.faults.running import Ended, contents, run, start
 
 pytestmark = pytest.mark.slow
 
-COMMANDS = {"build": "build", "eval": "eval"}
+COMMANDS = ("build", "eval")
 NEXT_CENTURY = 4e9
 # Each look at the calendar finds it a minute earlier; only the clock that measures spans goes on.
 BACKWARDS = """
