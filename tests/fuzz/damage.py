@@ -108,7 +108,8 @@ def _change_one(draw: st.DrawFn, content: Any) -> Any:
 
 def _in_place_of(draw: st.DrawFn, value: Any) -> Any:
     """Often a neighbour of the value, which reaches further into a reader than nonsense does."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not (isinstance(value, str) or (number and abs(value) < 2**64)):
         return draw(odd_values())
     near: Any = (
         st.sampled_from((value + "x", value[:-1], value.upper(), f"{value}\0"))
