@@ -107,9 +107,11 @@ class _Build:
         self._work.begin(
             {"options": options, "versions": self._versions, "plan": self._plan.digest}
         )
-        # Not by the workers: a folder that is deleted meanwhile must not come back in part.
+        # Once, and each in one that is there: a folder that is deleted meanwhile must not come back
+        # in part, for then the same command would take it for somebody else's.
+        (self._out / "data").mkdir(exist_ok=True)
         for path in self._share[0].paths(self._plan.settings) if self._share else ():
-            (self._out / path).parent.mkdir(parents=True, exist_ok=True)
+            (self._out / path).parent.mkdir(exist_ok=True)
 
     def _manifest(self) -> Manifest | None:
         return manifests.read(self._out) if manifests.exists(self._out) else None
