@@ -188,9 +188,11 @@ def _look(process: object, frames: int) -> Look | None:
     assert isinstance(process, psutil.Process)
     try:
         family = [process, *process.children(recursive=True)]
+        memory = [one.memory_info() for one in family]
         return Look(
             frames=frames,
-            megabytes=sum(one.memory_full_info().uss for one in family) / 2**20,
+            # Without the pages of library files, which others on the machine share now and then.
+            megabytes=sum(one.rss - one.shared for one in memory) / 2**20,
             files=sum(one.num_fds() for one in family),
             threads=sum(one.num_threads() for one in family),
         )

@@ -147,10 +147,10 @@ def present(out: Path, path: str, shard: Shard) -> bool:
 
 def _parse(text: str, where: str) -> Finished:
     fields = Fields(jsonfields.parse(text, where), where)
-    shards = {path: fields.inner("shards").inner(path) for path in fields.keys_of("shards")}
+    shards = fields.inner("shards")
     counts = fields.inner("class_counts")
     return Finished(
-        shards={path: shard_of(entry) for path, entry in shards.items()},
+        shards={path: shard_of(shards, path) for path in fields.keys_of("shards")},
         videos=fields.texts("videos"),
         frames=fields.integer("frames"),
         class_counts={name: counts.integer(name) for name in counts.content},

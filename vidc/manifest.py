@@ -203,16 +203,14 @@ def _build(fields: Fields) -> BuildEntry:
 
 
 def _shards(fields: Fields, paths: list[str]) -> dict[str, Shard]:
-    shards = {}
-    for path in paths:
-        if not _SHARD.fullmatch(path):
-            raise fields.wrong(path, "a name like data/snow/val-00000-of-00002.parquet")
-        shards[path] = shard_of(fields.inner(path))
-    return shards
+    return {path: shard_of(fields, path) for path in paths}
 
 
-def shard_of(entry: Fields) -> Shard:
-    """What is said of one shard."""
+def shard_of(fields: Fields, path: str) -> Shard:
+    """What is said of the shard at this path, which has to be one that we would give it."""
+    if not _SHARD.fullmatch(path):
+        raise fields.wrong(path, "a name like data/snow/val-00000-of-00002.parquet")
+    entry = fields.inner(path)
     return Shard(entry.sha256("sha256"), entry.integer("rows"), entry.integer("bytes"))
 
 

@@ -353,8 +353,14 @@ def marker(folder: Path) -> Reader:
     work = WorkFolder(folder)
     work.create()
     shard = {"sha256": "0" * 64, "rows": 1, "bytes": 3}
-    (folder / "a").write_bytes(b"abc")
-    content = {"shards": {"a": shard}, "videos": ["v"], "frames": 1, "class_counts": {"dog": 1}}
+    (folder / SHARDS[0]).parent.mkdir(parents=True)
+    (folder / SHARDS[0]).write_bytes(b"abc")
+    content = {
+        "shards": {SHARDS[0]: shard},
+        "videos": ["v"],
+        "frames": 1,
+        "class_counts": {"dog": 1},
+    }
     content |= {"skipped": [{"file": "f", "why": "w"}], "seconds": 1.5}
     valid = [json.dumps(content).encode()]
 

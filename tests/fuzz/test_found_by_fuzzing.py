@@ -10,7 +10,7 @@ import pytest
 
 from tests.core import folders
 from tests.fuzz.damage import deep
-from tests.fuzz.readers import READERS, RUN, SHAPE, outcome, use_dataset
+from tests.fuzz.readers import READERS, RUN, SHAPE, SHARDS, outcome, use_dataset
 from vidc.builders.workfolder import WorkFolder
 from vidc.engines import Engine
 from vidc.errors import InputError, told
@@ -166,7 +166,9 @@ def test_predictions_damaged_inside_a_page(tmp_path):
     assert outcome(reader, bytes(data)) == "refused"
 
 
-@pytest.mark.parametrize("path", [("frames",), ("shards", "a"), ("videos",), ("skipped",)])
+@pytest.mark.parametrize(
+    "path", [("frames",), ("shards", SHARDS[0]), ("shards", "\0"), ("videos",), ("skipped",)]
+)
 def test_a_damaged_marker_is_no_marker(tmp_path, path):
     reader = READERS["build marker"](tmp_path)
     work = WorkFolder(tmp_path)
