@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 FOLDER = "tests/faults/"
-PARTS = 8  # of a test that would take too long in one piece
+PARTS = 16  # of a test that would take too long in one piece
 TRIED = "faults tried"  # what a test that tries several faults records
 
 

@@ -47,7 +47,7 @@ def test_killed_before_a_change(command, number, step_by_step, changes, moments,
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_disk_is_full(command, number, step_by_step, changes, disk, moments, tmp_path):
     left_alone = step_by_step[command]
-    for moment in moments(changes[command], 1, 24):
+    for moment in moments(changes[command], 1, 32):
         out = disk.folder / str(moment)
         words = [*left_alone.words, "--out", out]
         running = start(command, words, tmp_path, pause_at=moment)
@@ -67,7 +67,7 @@ def test_the_disk_is_full(command, number, step_by_step, changes, disk, moments,
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_folder_is_deleted(command, number, step_by_step, changes, moments, tmp_path):
     left_alone = step_by_step[command]
-    for moment in moments(changes[command], 1, 24):
+    for moment in moments(changes[command], 1, 32):
         out = tmp_path / str(moment)
         words = [*left_alone.words, "--out", out]
         running = start(command, words, tmp_path, pause_at=moment)
