@@ -134,7 +134,7 @@ def workers(root: Path, folder: Path, rounds: int) -> list[Row]:
         few, all_of_them = (built(root, folder, count, limit) for limit in (2, None))
         return frames / (all_of_them - few)
 
-    rates = alternate({"one": partial(rate, 1), "two": partial(rate, 2)}, rounds)
+    rates = alternate({"one": partial(rate, 1), "two": partial(rate, 2)}, rounds, warm_up=0)
     return [
         row("python -m vidc.build --workers 1", rates["one"], "frames/s"),
         row("python -m vidc.build --workers 2", rates["two"], "frames/s"),

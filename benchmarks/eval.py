@@ -35,9 +35,9 @@ def measure(quick: bool) -> list[Row]:
     """The rows of the benchmark page."""
     return [
         *layer_rows(3 if quick else 9),
-        *step_rows(2 if quick else 5),
-        *together_rows(1 if quick else 3),
-        *overhead_rows(2 if quick else 5),
+        *step_rows(1 if quick else 5),
+        *together_rows(1 if quick else 3, batches=1 if quick else 2),
+        *overhead_rows(2 if quick else 5, batches=3 if quick else 8),
     ]
 
 
@@ -81,24 +81,24 @@ def step_rows(repeats: int) -> list[Row]:
     ]
 
 
-def together_rows(repeats: int) -> list[Row]:
+def together_rows(repeats: int, batches: int) -> list[Row]:
     """All columns in one pass over a built dataset, against a pass for each."""
     columns = list(COLUMNS.values())
-    with passes(batches=2) as run:
+    with passes(batches) as run:
         seconds = alternate(
             {
                 "together": lambda: run.seconds(columns),
                 "apart": lambda: sum(run.seconds([column]) for column in columns),
             },
             repeats,
+            warm_up=0,
         )
     name = "eight columns in one pass / eight passes"
     return [at_most(name, seconds["together"].over(seconds["apart"]), 0.9)]
 
 
-def overhead_rows(repeats: int) -> list[Row]:
+def overhead_rows(repeats: int, batches: int) -> list[Row]:
     """Reading, decoding, copying and bookkeeping, against the network that they feed."""
-    batches = 8
     forward = _forward(with_layers(network(), "source"), batch())
     with passes(batches) as run:
         seconds = alternate(

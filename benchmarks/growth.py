@@ -124,9 +124,10 @@ def time_and_memory(
         memory[place].append(peak / 1e6)
         return taken
 
-    found = alternate({str(place): partial(seconds, place) for place in places}, rounds)
+    runs = {str(place): partial(seconds, place) for place in places}
+    found = alternate(runs, rounds, warm_up=0)
     spots = tuple(map(float, places))
-    peaks = tuple(Figure(tuple(memory[place][-rounds:])) for place in places)
+    peaks = tuple(Figure(tuple(memory[place])) for place in places)
     return [
         Curve(f"{what}, time", against, "s", spots, tuple(found.values())),
         Curve(f"{what}, peak memory", against, "MB", spots, peaks),
@@ -169,7 +170,8 @@ def build_workers(folder: Path, frames: int, rounds: int) -> Curve:
         few, everything = (build.built(root, folder, count, limit) for limit in (2, None))
         return 14 * frames / (everything - few)
 
-    found = alternate({str(count): partial(rate, count) for count in counts}, rounds)
+    rates = {str(count): partial(rate, count) for count in counts}
+    found = alternate(rates, rounds, warm_up=0)
     places = tuple(map(float, counts))
     return Curve("build, rate", "workers", "frames/s", places, tuple(found.values()))
 

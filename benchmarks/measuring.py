@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import statistics
 import subprocess
 import sys
@@ -12,7 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-WARM_UP_ROUNDS = 1
+import psutil
+
+SECONDS_BETWEEN_LOOKS = 0.05
 
 
 @dataclass(frozen=True)
@@ -91,31 +92,48 @@ def seconds_of(call: Callable[[], object]) -> float:
     return time.perf_counter() - started
 
 
-def alternate(what: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, Figure]:
-    """What each returns, run in turns after a round that is not counted."""
+def alternate(
+    what: Mapping[str, Callable[[], float]], rounds: int, *, warm_up: int = 1
+) -> dict[str, Figure]:
+    """What each returns, run in turns after rounds that are not counted.
+
+    Whole commands and passes need no warming up: they start anew each time.
+    """
     found: dict[str, list[float]] = {name: [] for name in what}
-    for turn in range(WARM_UP_ROUNDS + rounds):
+    for turn in range(warm_up + rounds):
         for name, measured in what.items():
             value = measured()
-            if turn >= WARM_UP_ROUNDS:
+            if turn >= warm_up:
                 found[name].append(value)
     return {name: Figure(tuple(values)) for name, values in found.items()}
 
 
 def command(*words: object) -> tuple[float, int]:
-    """Seconds and peak memory in bytes of ``python -m ...``, the start of Python included."""
+    """Seconds and peak memory in bytes of ``python -m ...``, the start of Python included.
+
+    The peak is that of its largest process, as seen by looking often: the kernel's own count
+    begins with the memory of the process that started it.
+    """
     started = time.perf_counter()
-    process = subprocess.Popen(
-        [sys.executable, "-m", *map(str, words)], stdout=subprocess.DEVNULL, start_new_session=True
-    )
-    _, status, used = os.wait4(process.pid, 0)
+    process = psutil.Popen([sys.executable, "-m", *map(str, words)], stdout=subprocess.DEVNULL)
+    peak = 0
+    while process.poll() is None:
+        peak = max(peak, _largest(process))
+        time.sleep(SECONDS_BETWEEN_LOOKS)
     seconds = time.perf_counter() - started
-    process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise SystemExit(
             f"python -m {' '.join(map(str, words))} ended with exit code {process.returncode}"
         )
-    return seconds, used.ru_maxrss * 1024
+    return seconds, peak
+
+
+def _largest(process: psutil.Popen) -> int:
+    try:
+        family = [process, *process.children(recursive=True)]
+        return max(int(member.memory_info().rss) for member in family)
+    except psutil.NoSuchProcess:
+        return 0  # one has just ended
 
 
 def table(rows: Sequence[Row]) -> list[str]:
