@@ -21,6 +21,8 @@ from pathlib import Path
 
 import numpy as np
 
+from vidc.commandline import run
+
 SIDE, STORED = 40, 32
 CLASSES = ("bird", "car", "dog")
 SEQUENCES = 20  # of each class
@@ -171,12 +173,16 @@ def _watched(command: list[str], done: Callable[[], int]) -> Iterator[Look]:
     import psutil
 
     process = psutil.Popen([sys.executable, *command], stdout=subprocess.DEVNULL)
-    while process.poll() is None:
-        frames = done()
-        look = _look(process, frames)
-        if look is not None:
-            yield look
-        time.sleep(SECONDS_BETWEEN_LOOKS)
+    try:
+        while process.poll() is None:
+            look = _look(process, done())
+            if look is not None:
+                yield look
+            time.sleep(SECONDS_BETWEEN_LOOKS)
+    finally:  # whoever stops the soak stops what it watches
+        if process.poll() is None:
+            process.terminate()
+            process.wait()
     if process.returncode:
         raise SystemExit(f"{' '.join(command)} ended with {process.returncode}")
 
@@ -204,9 +210,9 @@ def _columns(place: Path, frames: int) -> bool:
     """Every column's answers: all there, all finite."""
     import pyarrow.parquet as pq
 
-    (run,) = (place / "results").iterdir()
-    results = json.loads((run / "results.json").read_text("utf-8"))
-    table = pq.read_table(run / "predictions.parquet")
+    (folder,) = (place / "results").iterdir()
+    results = json.loads((folder / "results.json").read_text("utf-8"))
+    table = pq.read_table(folder / "predictions.parquet")
     scores = results["cells"][0]["columns"]
     print(f"\n{'column':12} {'frames':>8} {'error':>8} {'confidence':>14} {'finite':>7}")
     whole = True
@@ -225,4 +231,4 @@ def _columns(place: Path, frames: int) -> bool:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    run(main, "python -m benchmarks.soak")
