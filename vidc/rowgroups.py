@@ -72,6 +72,12 @@ def read_index(files: Files, manifest: Manifest, config: str, *, verify: bool) -
         for name in manifest.files(frames.ANNOTATIONS)
     )
     _check_labels(files.where, index, classes)
+    stored = sum(manifest.shards[name].rows for name in manifest.files(config))
+    if stored != index.num_rows:
+        raise InputError(
+            f"{files.where} has {stored} frames in {config} and {index.num_rows} in its "
+            "annotations: build or download it again."
+        )
     return index
 
 

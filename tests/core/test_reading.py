@@ -269,6 +269,17 @@ def test_a_shard_with_other_columns_is_found_at_once(copy):
         load(copy, "snow")
 
 
+def test_fewer_frames_than_annotations_are_found_at_once(copy):
+    manifest = json.loads((copy / "manifest.json").read_text())
+    last = sorted(name for name in manifest["shards"] if "/snow/" in name)[-1]
+    rows = pq.read_table(copy / last)
+    pq.write_table(rows.slice(0, 1), copy / last, row_group_size=1)
+    manifest["shards"][last] |= {"rows": 1, "bytes": (copy / last).stat().st_size}
+    (copy / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(InputError, match=r"frames in snow and \d+ in its annotations"):
+        load(copy, "snow")
+
+
 def test_changed_annotations_are_found_at_once(copy):
     name = "data/annotations/val-00000-of-00002.parquet"
     data = bytearray((copy / name).read_bytes())
