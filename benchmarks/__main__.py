@@ -20,6 +20,7 @@ from pathlib import Path
 from benchmarks.measuring import Row, table, to_json
 from vidc.commandline import Parser, run
 from vidc.errors import unknown
+from vidc.eval import waiting
 
 SUBJECTS = {
     "corruptions": "Corruptions, one thread",
@@ -67,12 +68,8 @@ def measure(name: str, quick: bool) -> list[Row]:
         words = [sys.executable, "-m", f"benchmarks.{name}", "--json", str(out)]
         process = subprocess.run(
             [*words, *(["--quick"] if quick else [])],
-            # Waiting threads sleep, as python -m vidc.eval has it.
-            env={
-                "OMP_WAIT_POLICY": "passive",
-                **os.environ,
-                "OMP_NUM_THREADS": str(threads()),
-            },
+            # Threads wait as python -m vidc.eval has it.
+            env={**waiting.TRIES, **os.environ, "OMP_NUM_THREADS": str(threads())},
             stdout=subprocess.DEVNULL,
             check=False,
         )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 
 from vidc.commandline import run
 from vidc.eval.options import PROGRAM, check_names, parse
+from vidc.eval.waiting import sleep_soon
 
 REPORT = "report"
 
@@ -21,9 +21,7 @@ def main(arguments: Sequence[str]) -> int:
         return code
     options = parse(arguments)
     check_names(options)
-    # Threads that wait for each other's share of a network should sleep: spinning, which is the
-    # default, takes the cores from the threads that decode. It is read when torch is loaded.
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    sleep_soon()
 
     from vidc.eval.evaluate import evaluate_options
 

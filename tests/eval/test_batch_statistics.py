@@ -9,6 +9,7 @@ from torch import nn
 
 from tests.eval.networks_to_adapt import images, settings, source_layer
 from tests.reference import normalization_loops as loops
+from vidc.eval.normalization import moments
 from vidc.eval.normalization.alpha_bn import AlphaBN
 from vidc.eval.normalization.tbn import TBN
 
@@ -79,11 +80,10 @@ def test_alpha_bn_of_a_single_value_is_finite():
     assert torch.isfinite(alpha_layer()(torch.randn(1, 5, 1, 1))).all()
 
 
-@pytest.mark.parametrize("native", [True, False])
+@pytest.mark.parametrize("way", [moments.KERNELS, moments.PASSES, moments.FUSED])
 @pytest.mark.parametrize("unbiased", [True, False])
-def test_alpha_bn_gradients_numerically(unbiased, native, monkeypatch):
-    if not native:
-        monkeypatch.setattr("vidc.eval.normalization.moments._native", lambda x: False)
+def test_alpha_bn_gradients_numerically(unbiased, way, monkeypatch):
+    monkeypatch.setattr(moments, "_way", lambda x, per_image: way)
     layer = alpha_layer(0.3, unbiased).double()
     x = images(3, 5, 2, 2, dtype=torch.float64).requires_grad_()
 

@@ -14,6 +14,7 @@ from torch.nn import functional as F
 from benchmarks.straightforward import StraightforwardUnMixTNS
 from tests.eval.networks_to_adapt import images, make_layer, source_layer
 from tests.reference import normalization_loops as loops
+from vidc.eval.normalization import moments
 from vidc.eval.normalization.unmix_tns import UnMixTNS
 
 
@@ -28,11 +29,10 @@ def loops_of(layer, x):
     return out, *after
 
 
-@pytest.fixture(params=["cpu kernels", "plain reductions"])
+@pytest.fixture(params=[moments.KERNELS, moments.PASSES, moments.FUSED])
 def reductions(request, monkeypatch):
-    """Both ways to sum: the CPU's, and the one that GPUs and compilers take."""
-    if request.param == "plain reductions":
-        monkeypatch.setattr("vidc.eval.normalization.moments._native", lambda x: False)
+    """Every way to sum: for large and small batches on a CPU, for GPUs and compilers."""
+    monkeypatch.setattr(moments, "_way", lambda x, per_image: request.param)
 
 
 @pytest.mark.usefixtures("reductions")
@@ -238,3 +238,14 @@ def test_a_channel_without_variance_stays_finite():
     out.sum().backward()
     assert torch.isfinite(out).all()
     assert torch.isfinite(x.grad).all()
+
+
+@pytest.mark.parametrize("layout", [torch.contiguous_format, torch.channels_last])
+@pytest.mark.parametrize(("batch", "way"), [(16, moments.PASSES), (17, moments.KERNELS)])
+def test_small_and_large_batches_have_the_same_moments(batch, way, layout):
+    x = images(batch, 32, 64, 64).contiguous(memory_format=layout)
+    assert moments._way(x, per_image=True) == way
+    mean, var = moments.moments(x, per_image=True)
+    exact = x.double().flatten(2)
+    torch.testing.assert_close(mean, exact.mean(2).float(), rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(var, exact.var(2, correction=0).float(), rtol=1e-5, atol=0)
