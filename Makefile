@@ -9,7 +9,7 @@ SECONDS ?= 300
 
 table: $(VENV)/.ready
 	$(RUN) -m vidc.build
-	$(RUN) -m vidc.eval
+	$(RUN) -m vidc.eval --engine processes
 
 test: lint $(VENV)/.ready-oldest
 	VIDC_OLD_DATASETS_PYTHON=$(CURDIR)/$(VENV)/oldest/bin/python $(RUN) -m pytest -n $(WORKERS) $(ARGS)

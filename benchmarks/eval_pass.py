@@ -48,6 +48,7 @@ class Passes:
             compile=False,
             deterministic=False,
             threads=decode_threads(torch.device("cpu")),
+            network_threads=None,
             gpu_decode=False,
             limit_frames=None,
             checkpoint_every=200,

@@ -45,6 +45,7 @@ class CellSettings:
     compile: bool
     deterministic: bool
     threads: int | None
+    network_threads: int | None  # on a CPU; None: as many as torch takes
     gpu_decode: bool
     limit_frames: int | None
     checkpoint_every: int
@@ -61,7 +62,9 @@ def run_cell(
     """Run a cell to its end, from its checkpoint if there is one, and keep it in the folder."""
     device = environment.pick_device(settings.device)
     source = source_of.open((key.corruption, key.severity), settings.threads)
-    with environment.settings(device, deterministic=settings.deterministic):
+    with environment.settings(
+        device, deterministic=settings.deterministic, threads=settings.network_threads
+    ):
         torch.manual_seed(key.seed)
         try:
             cell = _Cell(key, source, model, settings, folder, device)

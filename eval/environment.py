@@ -46,18 +46,22 @@ def amp_dtype(device: torch.device, amp: bool) -> torch.dtype | None:
 
 
 @contextlib.contextmanager
-def settings(device: torch.device, *, deterministic: bool) -> Iterator[None]:
+def settings(
+    device: torch.device, *, deterministic: bool, threads: int | None = None
+) -> Iterator[None]:
     """Set torch's global switches and its random state for a run, and put the caller's back."""
     before = (
         torch.backends.cudnn.benchmark,
         torch.are_deterministic_algorithms_enabled(),
         os.environ.get("CUBLAS_WORKSPACE_CONFIG"),
+        torch.get_num_threads(),
     )
     cuda = device.type == "cuda"
     current = torch.cuda.device(device) if cuda else contextlib.nullcontext()
     with torch.random.fork_rng(devices=[device] if cuda else []), current:
         try:
             torch.backends.cudnn.benchmark = not deterministic
+            torch.set_num_threads(threads or before[3])
             if deterministic:
                 # Without this cuBLAS may split sums differently from run to run.
                 os.environ["CUBLAS_WORKSPACE_CONFIG"] = ":4096:8"
@@ -67,9 +71,12 @@ def settings(device: torch.device, *, deterministic: bool) -> Iterator[None]:
             torch.backends.cudnn.benchmark = before[0]
             torch.use_deterministic_algorithms(before[1])
             _restore("CUBLAS_WORKSPACE_CONFIG", before[2])
+            torch.set_num_threads(before[3])
 
 
-def describe(device: torch.device, *, amp: bool, deterministic: bool) -> dict[str, Any]:
+def describe(
+    device: torch.device, *, amp: bool, deterministic: bool, threads: int | None = None
+) -> dict[str, Any]:
     """Versions, hardware and switches, for the result file."""
     cuda = device.type == "cuda"
     return {
@@ -79,7 +86,7 @@ def describe(device: torch.device, *, amp: bool, deterministic: bool) -> dict[st
         "numpy": np.__version__,
         "platform": platform.platform(),
         "cpus": os.cpu_count(),
-        "torch_threads": torch.get_num_threads(),
+        "torch_threads": threads or torch.get_num_threads(),
         "device": str(device),
         "device_name": device_name(device),
         "cuda": torch.version.cuda if cuda else None,

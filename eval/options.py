@@ -12,7 +12,7 @@ from vidc.errors import InputError, unknown
 
 PROGRAM = "python -m vidc.eval"
 ORDERS = ("in-order", "shuffled", "both")
-ENGINES = ("serial", "ray")
+ENGINES = ("serial", "processes", "ray")
 
 EXAMPLES = f"""\
 examples:
@@ -57,6 +57,7 @@ class Options:
     allow_missing: bool = False
     recipe: str | None = None
     engine: str = "serial"
+    workers: int | None = None
     ray_address: str | None = None
     gpus_per_cell: float = 1.0
     checkpoint_every: int = 200
@@ -68,7 +69,7 @@ class Options:
             raise unknown("order", self.order, ORDERS)
         if self.engine not in ENGINES:
             raise unknown("engine", self.engine, ENGINES)
-        for name in ("seeds", "threads", "limit_frames", "checkpoint_every"):
+        for name in ("seeds", "threads", "limit_frames", "workers", "checkpoint_every"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise InputError(f"--{name.replace('_', '-')} is {value}: give at least 1.")
@@ -78,6 +79,8 @@ class Options:
             raise InputError("--source and --root belong together: give both or neither.")
         if self.source is not None and self.datasets:
             raise InputError(f"give --source or a dataset ({self.datasets[0]}), not both.")
+        if self.workers is not None and self.engine != "processes":
+            raise InputError("--workers belongs to --engine processes: give both or neither.")
         for name in ("split", "allow_missing", "recipe"):
             if self.source is None and getattr(self, name):
                 raise InputError(
@@ -197,7 +200,8 @@ def _add_how(group: argparse._ArgumentGroup) -> None:
 
 def _add_where(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
-    add("--engine", metavar="E", help="serial, or ray: cells spread over GPUs (serial)")
+    add("--engine", metavar="E", help="serial; cells over processes, or GPUs by ray (serial)")
+    add("--workers", type=int, metavar="N", help="of --engine processes: at a time (one a core)")
     add("--ray-address", metavar="A", help="of a cluster (a Ray of its own on this machine)")
     add("--gpus-per-cell", type=float, metavar="N", help="of --engine ray; 0.5 shares a GPU (1)")
     add("--checkpoint-every", type=int, metavar="N", help="batches, or five minutes (200)")

@@ -65,6 +65,7 @@ def make_plan(options: Options) -> Plan:
         compile=options.compile,
         deterministic=options.deterministic,
         threads=options.threads or decode_threads(device),
+        network_threads=network_threads(options, len(cells)),
         gpu_decode=options.gpu_decode,
         limit_frames=options.limit_frames,
         checkpoint_every=options.checkpoint_every,
@@ -121,6 +122,13 @@ def decode_threads(device: torch.device) -> int:
     return cores() if device.type == "cuda" else max(1, cores() // 4)
 
 
+def network_threads(options: Options, cells: int) -> int | None:
+    """Cells that share a machine's cores each have their part of them."""
+    if options.engine != "processes":
+        return None
+    return max(1, torch.get_num_threads() // min(options.workers or cores(), cells))
+
+
 def _default_model(inputs: dict[str, Input]) -> str:
     samples = [each.about.is_sample for each in inputs.values()]
     return SAMPLE_MODEL if all(samples) else DEFAULT_MODEL
@@ -142,7 +150,10 @@ def _header(
         "command": options.command(),
         "protocol": settings.protocol.as_dict(),
         "environment": environment.describe(
-            local, amp=settings.amp, deterministic=settings.deterministic
+            local,
+            amp=settings.amp,
+            deterministic=settings.deterministic,
+            threads=settings.network_threads,
         ),
         "model": model.describe(),
         "order": settings.protocol.stream.order,

@@ -1,4 +1,4 @@
-"""The grid of cells: one after another here, or spread over a Ray cluster's GPUs."""
+"""The grid of cells: one after another, over processes, or over a Ray cluster's GPUs."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def run_plan(plan: Plan, options: Options) -> tuple[dict[str, Any], int]:
         display = Display([(column.id, column.name) for column in plan.settings.columns])
         display.show(_table_so_far(plan))
         try:
-            if options.engine == "ray":
-                _run_on_ray(plan, options, left, display)
-            else:
+            if options.engine == "serial":
                 _run_here(plan, left, display)
+            else:
+                _run_elsewhere(plan, options, left, display)
         finally:
             display.clear()
         results = plan.folder.write_results(plan.header)
@@ -59,8 +59,13 @@ def _run_here(plan: Plan, left: Sequence[CellKey], display: Display) -> None:
         display.show(_table_so_far(plan))
 
 
-def _run_on_ray(plan: Plan, options: Options, left: Sequence[CellKey], display: Display) -> None:
-    engine = engines.Engine("ray", ray_address=options.ray_address, num_gpus=options.gpus_per_cell)
+def _run_elsewhere(plan: Plan, options: Options, left: Sequence[CellKey], display: Display) -> None:
+    engine = engines.Engine(
+        options.engine,
+        workers=options.workers,
+        ray_address=options.ray_address,
+        num_gpus=options.gpus_per_cell,
+    )
     tasks = [
         Task(
             key,

@@ -28,6 +28,7 @@ def settings_of(columns=ALL, overrides=(), **changes):
         "compile": False,
         "deterministic": False,
         "threads": 1,
+        "network_threads": None,
         "gpu_decode": False,
         "limit_frames": None,
         "checkpoint_every": 200,

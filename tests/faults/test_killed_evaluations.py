@@ -70,11 +70,24 @@ def test_the_command_itself_is_interrupted(kind, evaluating, tmp_path):
     assert contents(out) == evaluating.files
 
 
-def on_ray(words):
-    """An evaluation whose cells are tasks of a Ray of its own."""
+# The options of each engine that has workers, and what the command line of a worker holds.
+WORKERS = {
+    "processes": (["--engine", "processes"], "vidc.processes"),
+    "ray": (["--engine", "ray", "--gpus-per-cell", "0", "--device", "cpu"], "run_task"),
+}
+
+
+@pytest.fixture(params=["processes", pytest.param("ray", marks=pytest.mark.thorough)])
+def engine(request):
+    if request.param == "ray":
+        pytest.importorskip("ray")
+    return request.param
+
+
+def with_workers(engine, words):
+    """An evaluation whose cells are tasks of workers, Ray's in a Ray of its own."""
     settings = {"RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0"}
-    ray = ["--engine", "ray", "--gpus-per-cell", "0", "--device", "cpu"]
-    line = [sys.executable, "-m", "vidc.eval", *map(str, words), *ray]
+    line = [sys.executable, "-m", "vidc.eval", *map(str, words), *WORKERS[engine][0]]
     return subprocess.Popen(line, stderr=subprocess.PIPE, text=True, env=os.environ | settings)
 
 
@@ -83,13 +96,11 @@ def wait_for_cell(process, out):
         time.sleep(0.01)
 
 
-@pytest.mark.thorough
-def test_a_worker_killed_alone_is_replaced(evaluating, tmp_path):
-    pytest.importorskip("ray")
-    process = on_ray([*evaluating.words, "--out", tmp_path])
+def test_a_worker_killed_alone_is_replaced(engine, evaluating, tmp_path):
+    process = with_workers(engine, [*evaluating.words, "--out", tmp_path])
     wait_for_cell(process, tmp_path)
     family = psutil.Process(process.pid).children(recursive=True)
-    workers = [each for each in family if "run_task" in " ".join(each.cmdline())]
+    workers = [each for each in family if WORKERS[engine][1] in " ".join(each.cmdline())]
     assert workers
     workers[0].kill()
     _, told = process.communicate()
@@ -98,12 +109,10 @@ def test_a_worker_killed_alone_is_replaced(evaluating, tmp_path):
     assert contents(tmp_path) == evaluating.files
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("kind", SIGNALS)
-def test_the_parent_of_workers(kind, evaluating, tmp_path):
-    pytest.importorskip("ray")
+def test_the_parent_of_workers(kind, engine, evaluating, tmp_path):
     words = [*evaluating.words, "--out", tmp_path / "out"]
-    process = on_ray(words)
+    process = with_workers(engine, words)
     wait_for_cell(process, tmp_path / "out")
     family = psutil.Process(process.pid).children(recursive=True)
     process.send_signal(kind)
