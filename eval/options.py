@@ -147,9 +147,6 @@ def _parser() -> Parser:
         examples=EXAMPLES,
         argument_default=argparse.SUPPRESS,
     )
-    parser.add_argument(
-        "datasets", nargs="*", metavar="DATASET", help="built folders or Hub ids; none: the sample"
-    )
     _add_what(parser.add_argument_group("what is measured"))
     _add_how(parser.add_argument_group("how it is computed"))
     _add_where(parser.add_argument_group("where it runs and goes"))
@@ -158,6 +155,7 @@ def _parser() -> Parser:
 
 def _add_what(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
+    add("datasets", nargs="*", metavar="DATASET", help="built folders or Hub ids; none: the sample")
     add("--columns", "--methods", nargs="+", metavar="C", help=_COLUMNS_HELP)
     add(
         "--corruptions",
