@@ -52,9 +52,10 @@ def measure(quick: bool) -> list[Row]:
 
 
 def make_tree(root: Path, *, videos: int, frames: int) -> Path:
-    """An ImageNet-VID tree without annotations; repeated frames are links to the same file."""
+    """An ImageNet-VID tree with no object in it; repeated frames are links to the same file."""
     pictures = [root / f"{k}.JPEG" for k in range(PICTURES)]
     root.mkdir()
+    (root / "Annotations" / "VID" / "val").mkdir(parents=True)
     for k, file in enumerate(pictures):
         Image.fromarray(picture(k)).save(file, "JPEG", quality=90)
     for video in range(videos):

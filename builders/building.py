@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from vidc import engines
 from vidc import manifest as manifests
 from vidc.builders import summary
 from vidc.builders.assemble import assemble
@@ -68,7 +69,7 @@ class _Build:
         self._request = request
         self._out = request.out.absolute()
         self._work = WorkFolder(self._out)
-        self._versions = versions()
+        self._versions = versions(request.settings.recipe)
         self._plan = make_plan(request.source, request.settings)
         index, count = request.share
         self._share = self._plan.tasks[index::count]
@@ -84,6 +85,7 @@ class _Build:
         check_space(self._out, self._plan, sum(task.frames for task in todo))
         if self._request.dry_run:
             return manifest
+        engines.check(self._request.engine)
         with self._work.building(alone=self._request.share == (0, 1)):
             return self._run_locked()
 

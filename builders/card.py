@@ -14,6 +14,8 @@ from vidc import manifest as manifests
 from vidc.builders import assets
 from vidc.builders.card_metadata import configs, is_sample, metadata, pretty_name, terms
 from vidc.classes import class_list
+from vidc.corruptions.imagenet_c import NAMES
+from vidc.corruptions.snow import SPEEDS
 from vidc.errors import unknown
 from vidc.files import write_whole
 from vidc.frames import CLEAN
@@ -30,6 +32,12 @@ _SOURCE_NAMES = {
     "imagenet-vid": "ImageNet-VID",
     "lasot": "LaSOT",
     "tao-lasot": "TAO's LaSOT videos",
+}
+# Of the splits that are built where none is asked for.
+_SPLIT_REASONS = {
+    ("imagenet-vid", "val"): "its labels are public, and networks are not trained on it",
+    ("lasot", "test"): "networks are not trained on it",
+    ("tao-lasot", "trainval"): "all that has public labels; the paper's networks saw none of it",
 }
 _ROOTS = {"imagenet-vid": "ILSVRC2015", "lasot": "LaSOT", "tao-lasot": "TAO"}
 
@@ -100,6 +108,7 @@ def _context(manifest: Manifest, repo: str | None, recipe_only: bool) -> dict[st
         "root_example": _ROOTS[manifest.source],
         "split": manifest.split,
         "split_words": _split_words(manifest, source_name),
+        "split_reason": _SPLIT_REASONS.get((manifest.source, manifest.split), "asked for"),
         "complete": manifest.complete,
         "videos": f"{manifest.videos:,}",
         "frames": f"{manifest.frames:,}",
@@ -142,6 +151,7 @@ def _recipe_words(recipe: RecipeEntry) -> dict[str, Any]:
         "corruption_words": _listed(names) or "no corruption",
         "severity_words": _listed([str(severity) for severity in severities]) or "none",
         "size_words": size_words,
+        "native": recipe.size is None,
         "format_words": format_words,
         "stored_as": f"{format_words} in Parquet; {size_words}",
         "png": png,
@@ -152,6 +162,9 @@ def _recipe_words(recipe: RecipeEntry) -> dict[str, Any]:
         ),
         "recipe_version": _plain(recipe.version),
         "rain": any(name == "rain" for name, _ in corruptions),
+        "moving_snow": recipe.temporal != "iid" and any(name == "snow" for name, _ in corruptions),
+        "packaged": _listed([_word(name) for name in NAMES if name in dict(corruptions)]),
+        "snow_speeds": " to ".join(map(str, SPEEDS)),
         **_rain_words(),
     }
 

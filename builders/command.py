@@ -91,7 +91,7 @@ def main(args: argparse.Namespace) -> int:
     recipe = _recipe(args)
     source, root = open_clean(args.command, args.root, args.split, args.allow_missing)
     settings = Settings(
-        name=args.name or source.dataset,
+        name=source.dataset if args.name is None else args.name,
         source=source.name,
         split=source.split,
         recipe=recipe,

@@ -83,11 +83,21 @@ def open_split(root: Path, split: str | None, allow_missing: bool) -> ImageNetVi
         raise unknown("imagenet-vid split", split, SPLITS)
     for folder in (root, root / _ILSVRC):
         if is_folder(folder / "Data" / "VID" / split):
+            _check_annotations(folder, split)
             return ImageNetVid(folder, split, dataset_name("imagenet-vid", folder))
     raise InputError(
         f"--root {root} has neither Data/VID/{split} nor {_ILSVRC}/Data/VID/{split}: "
         f"give the {_ILSVRC} folder of ImageNet-VID."
     )
+
+
+def _check_annotations(root: Path, split: str) -> None:
+    """A frame may have no annotation; a split that has none would be built without one label."""
+    if not is_folder(root / "Annotations" / "VID" / split):
+        raise InputError(
+            f"--root {root} has the frames of {split} but no Annotations/VID/{split}: unpack the "
+            "annotations beside the frames."
+        )
 
 
 def parse(data: bytes, what: str) -> tuple[Box, ...]:

@@ -8,6 +8,7 @@ from vidc import images
 from vidc.builders.crop import Crop
 from vidc.builders.source import Source, SourceFrame, SourceVideo, read_bytes
 from vidc.corruptions import TEMPORAL, Key, corrupt, names
+from vidc.corruptions.imagenet_c import NAMES, SMALLEST
 from vidc.errors import InputError, unknown
 from vidc.frames import CLEAN, UNLABELLED, Box, Pixels
 from vidc.images import Encoding
@@ -36,6 +37,12 @@ class Recipe:
             raise InputError("a corruption is asked for twice at one severity.")
         if self.size is not None and not (self.size > 0 and self.size**2 <= images.PIXEL_LIMIT):
             raise InputError(f"--size is {self.size}: it must be from 1 to 8192, or native.")
+        packaged = [name for name, _ in self.corruptions if name in NAMES]
+        if self.size is not None and packaged and self.size < SMALLEST:
+            raise InputError(
+                f"--size is {self.size}, but {packaged[0]} needs frames of at least {SMALLEST} "
+                "pixels: give a larger size, or leave it out."
+            )
         if self.temporal not in TEMPORAL:
             raise unknown("temporal", self.temporal, TEMPORAL)
         if self.stride < 1:

@@ -67,13 +67,16 @@ def main(args: argparse.Namespace) -> int:
     out = _output(args.out, ".mp4" if args.video else ".png")
     _check(args)
     shots = _shots(args)
-    if args.video:
-        clip = itertools.islice(shots, args.frames)
-        count = write_video(out, clip, chosen, args.severity, args.temporal)
-        say(f"{out}: {count} frames of {', '.join(chosen)} at severity {args.severity}")
-        return 0
-    write_sheet(out, next(shots), chosen, args.temporal)
-    say(f"{out}: {', '.join(chosen)} at severities 1 to 5")
+    try:
+        if args.video:
+            clip = itertools.islice(shots, args.frames)
+            count = write_video(out, clip, chosen, args.severity, args.temporal)
+            say(f"{out}: {count} frames of {', '.join(chosen)} at severity {args.severity}")
+        else:
+            write_sheet(out, next(shots), chosen, args.temporal)
+            say(f"{out}: {', '.join(chosen)} at severities 1 to 5")
+    except OSError as error:  # what is read tells its own mistakes
+        raise InputError(f"--out {out} cannot be written: {error.strerror}.") from error
     return 0
 
 
@@ -160,6 +163,8 @@ def _output(asked: Path | None, suffix: str) -> Path:
     out = asked or Path(f"preview{suffix}")
     if out.suffix.lower() != suffix:
         raise InputError(f"--out {out} must end in {suffix}.")
+    if out.is_dir():
+        raise InputError(f"--out {out} is a folder: name a file.")
     if not out.parent.is_dir():
         raise InputError(f"--out {out}: there is no folder {out.parent}.")
     return out

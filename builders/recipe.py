@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\
 examples:
-  COMMAND my-org/imagenet-vid-c --root ILSVRC2015 --out imagenet-vid-c
+  COMMAND my-org/imagenet-vid-c --root ILSVRC2015        into the folder imagenet-vid-c
   COMMAND some/folder --root LaSOT --out lasot-c
 Exit code 0: every frame has its recorded hash; 1: some differ, and they are named."""
 
@@ -32,7 +32,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("recipe", metavar="ORG/NAME|DIR", help="a published dataset or recipe, or a folder of one")
     add("--root", type=Path, required=True, metavar="DIR", help="your copy of the clean videos")
-    add("--out", type=Path, required=True, metavar="DIR", help="the rebuilt dataset's folder")
+    add(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="the rebuilt dataset's folder; else its name",
+    )
     add("--revision", metavar="TAG", help="of the published one; the newest if not given")
     add("--workers", type=int, metavar="N", help="processes; all cores if not given")
 
@@ -45,9 +50,10 @@ def main(args: argparse.Namespace) -> int:
     from vidc.engines import Engine
 
     files = hub.find(args.recipe, args.revision)
+    manifest = manifests.read(files.path(manifests.FILE).parent)
+    args.out = args.out or Path(manifest.name)
     if isinstance(files, hub.Folder) and files.root.resolve() == args.out.resolve():
         raise InputError(f"--out is {args.out}, the recipe's own folder: choose another.")
-    manifest = manifests.read(files.path(manifests.FILE).parent)
     recorded = read_annotations(files, manifest)
     built = build(again(manifest, args.root, args.out, Engine(workers=args.workers)))
     if built is None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import metadata
 from typing import Any
 
 from vidc.builders.pipeline import Recipe
 from vidc.corruptions import RECIPE_VERSION, names
+from vidc.corruptions.imagenet_c import NAMES
 from vidc.errors import InputError, unknown
 from vidc.frames import CLEAN, config_name
 from vidc.images import Encoding
@@ -145,8 +148,8 @@ def corruption_list(
     return ((CLEAN, 0), *pairs) if clean else tuple(pairs)
 
 
-def versions() -> dict[str, str]:
-    """The versions of everything that may change a stored byte."""
+def versions(recipe: Recipe) -> dict[str, str]:
+    """The versions of everything that may change a byte of what the recipe stores."""
     import cv2
     import numpy
     import PIL
@@ -160,7 +163,18 @@ def versions() -> dict[str, str]:
         "opencv": cv2.__version__,
         "pillow": PIL.__version__,
         "pyarrow": pyarrow.__version__,
+        **(_package_versions() if any(name in NAMES for name, _ in recipe.corruptions) else {}),
     }
+
+
+def _package_versions() -> dict[str, str]:
+    """Those that ImageNet-C's other seventeen stand on: the package computes them with these."""
+    known = ("imagecorruptions-imaug", "imagecorruptions", "scipy", "scikit-image", "numba")
+    found = {}
+    for name in known:
+        with contextlib.suppress(metadata.PackageNotFoundError):  # one of the first two is there
+            found[name] = metadata.version(name)
+    return found
 
 
 def difference(ours: Mapping[str, object], theirs: Mapping[str, object]) -> str | None:

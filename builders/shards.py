@@ -38,9 +38,10 @@ class Job:
 
 def build_shard(job: Job, advance: Advance) -> None:
     """Write the shard, then its marker; a task that is finished already is left as it is."""
-    if versions() != job.versions:
+    here = versions(job.settings.recipe)
+    if here != job.versions:
         raise InputError(
-            f"the versions of the libraries differ between machines: {versions()} on this worker "
+            f"the versions of the libraries differ between machines: {here} on this worker "
             f"and {job.versions} where the build was started"
         )
     work = WorkFolder(job.out)
@@ -98,16 +99,16 @@ class _Shard:
     def _write(self, writer: ShardWriter) -> None:
         most = row_group_frames(self._recipe)
         for part in self._job.task.parts:
-            for prepared in self._prepared(part):
-                writer.add(make_row(prepared, self._recipe))
-                self._videos[prepared.video] = None
-                self._labels[prepared.label] += 1
+            for row in self._rows(part):
+                writer.add(row)
+                self._videos[row.video] = None
+                self._labels[row.label] += 1
                 self._advance(1)
                 if len(writer) == most:
                     writer.end_row_group()
             writer.end_row_group()  # no row group holds two videos
 
-    def _prepared(self, part: Part) -> Iterator[Prepared]:
+    def _rows(self, part: Part) -> Iterator[Row]:
         positions = selected(part.video, self._recipe)[part.start : part.stop]
         try:
             frames = self._job.source.frames(part.video)
@@ -122,11 +123,12 @@ class _Shard:
                 frame = frames[position]
                 file = frame.file
                 prepared = prepare(self._job.source, part.video, frame, self._recipe)
+                row = make_row(prepared, self._recipe)
             except InputError as mistake:
                 self._skip(file, mistake)
                 self._advance(1)
             else:
-                yield prepared
+                yield row
 
     def _check_count(self, part: Part, count: int) -> None:
         if count != part.video.frames:
@@ -137,6 +139,8 @@ class _Shard:
 
     def _skip(self, file: Path, mistake: InputError) -> None:
         """Leave out what is broken if that was asked for; else the mistake stops the build."""
+        if str(file) not in str(mistake):  # a corruption knows the frame, but not whose it is
+            mistake = InputError(f"{file}: {mistake}")
         if not self._job.settings.skip_broken:
             raise mistake
         root = self._job.root

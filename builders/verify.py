@@ -43,11 +43,13 @@ def main(args: argparse.Namespace) -> int:
         raise InputError(f"--samples is {args.samples}: give at least 1")
     engine = Engine(workers=args.workers)
     manifest = manifests.read(args.folder)
+    if args.root:
+        from vidc.builders.verify_pixels import clean_videos, remake
+
+        clean_videos(manifest, args.root)  # a mistyped --root is told before hours of reading
     findings = verify(args.folder, engine)
     remade = 0
     if args.root and not findings:
-        from vidc.builders.verify_pixels import remake
-
         remade, findings = remake(args.folder, args.root, args.samples, args.seed, engine)
     for finding in findings:
         summary.say(printable(finding))

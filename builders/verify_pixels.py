@@ -40,7 +40,7 @@ def remake(
     """Make random frames again; how many, and what differs."""
     manifest = manifests.read(folder)
     settings = from_manifest(manifest)
-    source, _ = open_clean(settings.source, root, settings.split, allow_missing=True)
+    source = clean_videos(manifest, root)
     videos = {video.id: video for video in source.videos()}
     chosen = _choose(folder, manifest, samples, seed)
     absent = [f"--root {root} has no video {name}" for name in chosen if name not in videos]
@@ -52,6 +52,11 @@ def remake(
     found = dict(run(engine, remake_rows, jobs))
     differing = [finding for index in sorted(found) for finding in found[index]]
     return sum(len(job.rows) for job in jobs), absent + differing
+
+
+def clean_videos(manifest: Manifest, root: Path) -> Source:
+    """The source that a dataset was built from, as far as it is at ``root``."""
+    return open_clean(manifest.source, root, manifest.split, allow_missing=True)[0]
 
 
 def _choose(

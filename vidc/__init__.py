@@ -43,7 +43,10 @@ def corrupt(
     """
     from vidc.corruptions import Key
     from vidc.corruptions import corrupt as corrupt_with_key
+    from vidc.errors import InputError
 
+    if not isinstance(key, tuple) or len(key) != 3:
+        raise InputError(f"key must be (dataset, video, frame index), not {key!r}.")
     dataset, video, index = key
     return corrupt_with_key(frame, name, severity, Key(seed, dataset, video, index), temporal)
 

@@ -44,6 +44,10 @@ class Parser(argparse.ArgumentParser):
         self, args: Sequence[str] | None = None, namespace: Any = None
     ) -> Any:
         """As argparse's, but an unknown option comes with the nearest known one."""
+        # First of all: else a mistyped option that is required would be told as missing.
+        for word in sys.argv[1:] if args is None else args:
+            if word.startswith("--") and word.split("=")[0] not in self._option_string_actions:
+                self.error(self._about_extra(word))
         parsed, extra = self.parse_known_args(args, namespace)
         if extra:
             self.error(self._about_extra(extra[0]))

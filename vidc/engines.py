@@ -38,6 +38,16 @@ class Engine:
             raise unknown("engine", self.name, ENGINES)
         if self.workers is not None and self.workers < 1:
             raise InputError(f"--workers is {self.workers}: give at least 1")
+        if self.ray_address is not None and self.name != "ray":
+            raise InputError("--ray-address belongs to --engine ray: give both or neither")
+
+
+def check(engine: Engine) -> None:
+    """Tell now, before anything is written, that the engine is not there to be had."""
+    if engine.name == "ray":
+        from vidc.ray_tasks import check_ray
+
+        check_ray(engine)
 
 
 def cores() -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from vidc.errors import InputError
@@ -33,11 +33,16 @@ def write_whole(path: Path, data: bytes) -> None:
     """
     temporary = path.with_name(f".{path.name}.tmp")
     temporary.unlink(missing_ok=True)
-    with temporary.open("xb") as file:  # x: not through a link that somebody has put there
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    move_into_place(temporary, path)
+    try:
+        with temporary.open("xb") as file:  # x: not through a link that somebody has put there
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        move_into_place(temporary, path)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise
 
 
 def move_into_place(temporary: Path, path: Path) -> None:

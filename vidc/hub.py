@@ -12,7 +12,9 @@ from typing import Protocol
 from vidc import manifest
 from vidc.errors import InputError
 
-_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
+_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", re.ASCII)
+# The client refuses these in a name, and - and . at the end of each of its two parts.
+_NEVER_IN_AN_ID = re.compile(r"--|\.\.|[.-]/|[.-]$|\.git$")
 
 
 class Files(Protocol):
@@ -87,7 +89,7 @@ def is_hub_id(text: str) -> bool:
     >>> is_hub_id("my-org/lasot-c"), is_hub_id("../lasot-c"), is_hub_id("lasot-c")
     (True, False, False)
     """
-    return _HUB_ID.fullmatch(text) is not None
+    return _HUB_ID.fullmatch(text) is not None and _NEVER_IN_AN_ID.search(text) is None
 
 
 def find(path_or_id: str | Path, revision: str | None = None, token: str | None = None) -> Files:
@@ -117,6 +119,11 @@ def hub_errors(repo: str) -> Iterator[None]:
         if not isinstance(failure, failures()):
             raise
         raise InputError(_sentence(repo, failure)) from None
+    except UnicodeEncodeError:
+        # From None: the error holds the text that it is about.
+        raise InputError(
+            "the token for the Hub has letters that no token has: log in with 'hf auth login'."
+        ) from None
 
 
 def failures() -> tuple[type[Exception], ...]:

@@ -20,37 +20,68 @@ def run_ray(
     engine: Engine, work: Work[Task, Result], tasks: Sequence[Task], progress: Progress
 ) -> Iterator[tuple[int, Result]]:
     """See :func:`vidc.engines.run`."""
-    try:
-        import ray
-    except ImportError:
-        raise InputError("--engine ray needs Ray: pip install 'vidc[ray]'") from None
+    check_ray(engine)
+    import ray
+
     ours = not ray.is_initialized()
     if ours:
         _connect(engine)
     try:
+        _check_gpus(engine)
         yield from _run(engine, work, tasks, progress)
     finally:
         if ours:
             ray.shutdown()
 
 
+def check_ray(engine: Engine) -> None:
+    """Whether Ray is installed, and whether anything answers where its cluster should be."""
+    try:
+        import ray
+    except ImportError:
+        raise InputError("--engine ray needs Ray: pip install 'vidc[ray]'") from None
+    if ray.is_initialized():
+        return
+    address = _address(engine)
+    try:
+        _knock(address)
+    except OSError as error:
+        raise InputError(f"no Ray cluster at '{address}' (--ray-address): {error}") from None
+
+
+def _address(engine: Engine) -> str:
+    return engine.ray_address or os.environ.get("RAY_ADDRESS") or "local"
+
+
 def _connect(engine: Engine) -> None:
     import ray
 
-    address = engine.ray_address or os.environ.get("RAY_ADDRESS") or "local"
+    address = _address(engine)
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
     if address == "local":
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         options |= {"num_cpus": engine.workers or cores(), "include_dashboard": False}
     on_sigterm = signal.getsignal(signal.SIGTERM)
     try:
-        _knock(address)
         ray.init(address=address, **options)
     except (OSError, RuntimeError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(f"no Ray cluster at '{address}' (--ray-address): {reason}") from None
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, on_sigterm)  # ray.init sets its own
+
+
+def _check_gpus(engine: Engine) -> None:
+    """Ray would wait for ever for a node that can hold such a task."""
+    import ray
+
+    nodes: list[dict[str, Any]] = ray.nodes()  # type: ignore[no-untyped-call]
+    most = max((node["Resources"].get("GPU", 0) for node in nodes if node["Alive"]), default=0)
+    if engine.num_gpus > most:
+        raise InputError(
+            f"no node of the Ray cluster has {engine.num_gpus:g} GPUs for a task (the most is "
+            f"{most:g}): give --gpus-per-cell 0 --device cpu, or fewer GPUs."
+        )
 
 
 def _knock(address: str) -> None:

@@ -4,6 +4,8 @@ import json
 import shutil
 
 import pytest
+import scipy
+from PIL import Image
 
 from tests.builders import builds, trees
 from vidc.builders.building import build
@@ -100,3 +102,29 @@ def test_frames_that_vanish_after_the_plan(root, tmp_path, monkeypatch):
     monkeypatch.setattr("vidc.builders.building.make_plan", plan_then_lose)
     with pytest.raises(InputError, match="has 0 frames and had 4 when the build was planned"):
         build(request)
+
+
+def test_a_frame_too_small_for_a_corruption_is_named_or_skipped(root, tmp_path):
+    small = frame(root, "b", 2)
+    Image.new("RGB", (50, 20)).save(small, "JPEG")
+    choices = {"corruptions": (("fog", 5),), "size": None}
+    with pytest.raises(InputError, match=r"b/000002\.JPEG: frame is 20 x 50, but fog needs"):
+        build(builds.request(root, tmp_path / "out", **choices))
+    manifest = build(builds.request(root, tmp_path / "out", skip_broken=True, **choices))
+    assert [entry.file for entry in manifest.skipped] == ["Data/VID/val/b/000002.JPEG"]
+    assert manifest.frames == 11
+
+
+def test_a_size_too_small_for_a_corruption_is_told_before_any_work(root, tmp_path):
+    with pytest.raises(InputError, match="--size is 16, but fog needs frames of at least 32"):
+        build(builds.request(root, tmp_path / "out", corruptions=(("fog", 5),), size=16))
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_package_s_versions_are_recorded_with_its_corruptions(root, tmp_path):
+    fog = build(builds.request(root, tmp_path / "fog", corruptions=(("fog", 5),)))
+    snow = build(builds.request(root, tmp_path / "snow", corruptions=(("snow", 5),)))
+    theirs = {"scipy", "scikit-image", "imagecorruptions-imaug"}
+    assert theirs <= set(fog.versions)
+    assert not theirs & set(snow.versions)
+    assert fog.versions["scipy"] == scipy.__version__

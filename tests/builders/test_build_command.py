@@ -149,3 +149,16 @@ def test_the_sample_is_built_by_the_ordinary_path_and_then_reused(tmp_path, monk
     assert main([]) == 0
     assert capsys.readouterr().out.count("is finished") == 2
     assert builds.contents(tmp_path) == before
+
+
+def test_an_engine_that_is_not_there_leaves_nothing(root, tmp_path):
+    pytest.importorskip("ray")
+    out = tmp_path / "out"
+    words = ["imagenet-vid", "--root", str(root), "--out", str(out)]
+    with pytest.raises(InputError, match="no Ray cluster at 'localhost:1'"):
+        main([*words, "--engine", "ray", "--ray-address", "localhost:1"])
+    with pytest.raises(InputError, match="--ray-address belongs to --engine ray"):
+        main([*words, "--ray-address", "auto"])
+    with pytest.raises(InputError, match="--name '' must be letters"):
+        main([*words, "--name", ""])
+    assert not out.exists()

@@ -267,3 +267,39 @@ def test_json_of_the_metadata_has_no_shared_parts(manifest):
     header = text.split("---\n")[1]
     assert not re.search(r"[&*]id\d", header)
     assert json.loads(json.dumps(metadata(manifest))) == metadata(manifest)
+
+
+def recipe_of(manifest, **changes):
+    return dataclasses.replace(manifest, recipe=dataclasses.replace(manifest.recipe, **changes))
+
+
+def test_it_says_of_another_split_that_it_is_another(manifest):
+    lasot = {"name": "lasot-c", "source": "lasot", "classes": "lasot", "class_counts": {}}
+    tested = card.render(dataclasses.replace(manifest, **lasot, split="test"))
+    trained = card.render(dataclasses.replace(manifest, **lasot, split="train"))
+    assert "the 280 testing sequences of its" in tested
+    assert "networks are not trained on it" in tested
+    assert "280 testing" not in trained
+    assert "| split | `train` | asked for |" in trained
+
+
+def test_it_says_what_moving_snow_is(manifest):
+    coherent = {"corruptions": (("snow", 5),), "temporal": "coherent"}
+    assert "Snow that moves" in card.render(recipe_of(manifest, **coherent))
+    still = card.render(recipe_of(manifest, **coherent | {"temporal": "iid"}))
+    assert "Snow that moves" not in still
+    assert "All corruptions but rain\nare ImageNet-C's" in still
+
+
+def test_it_says_what_the_package_makes(manifest):
+    packaged = recipe_of(manifest, corruptions=(("fog", 5), ("snow", 5), ("jpeg_compression", 5)))
+    assert "package makes fog and jpeg compression:" in card.render(packaged)
+    assert "package makes" not in card.render(recipe_of(manifest, corruptions=(("snow", 5),)))
+
+
+def test_it_does_not_call_native_frames_cropped(manifest):
+    text = card.render(recipe_of(manifest, size=None))
+    assert "decoded once, corrupted and encoded" in text
+    assert "crop first, then corrupt" not in text
+    cropped = card.render(recipe_of(manifest, size=224))
+    assert "decoded once, resized, cropped, corrupted and encoded" in cropped

@@ -55,6 +55,13 @@ def test_train_has_a_level_more(tmp_path):
     assert source.frames(listed[0])[1].objects[0].category == label("dog")
 
 
+def test_frames_without_any_annotations_are_not_built_unlabelled(tmp_path):
+    tree = write_imagenet_vid(tmp_path, {"a": 1})
+    shutil.rmtree(tree / "Annotations")
+    with pytest.raises(InputError, match="no Annotations/VID/val: unpack the annotations"):
+        open_val(tree)
+
+
 def test_a_wrong_root_is_told_what_was_looked_for(tmp_path):
     with pytest.raises(InputError, match=r"neither Data/VID/val nor ILSVRC2015/Data/VID/val"):
         open_val(tmp_path)

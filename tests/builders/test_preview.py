@@ -1,5 +1,8 @@
 """Preview: the sheet and the clip hold the pixels that corrupt() gives, and mistakes are told."""
 
+import errno
+import os
+
 import cv2
 import numpy as np
 import pytest
@@ -141,3 +144,19 @@ def test_mistakes_are_told_and_nothing_is_left(arguments, words, tmp_path, monke
     assert all(word in str(told.value) for word in words), str(told.value)
     assert "\n" not in str(told.value)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("option", "name"), [([], "sheet.png"), (["--video"], "clip.mp4")])
+def test_a_place_that_cannot_be_written(option, name, tmp_path, monkeypatch):
+    (tmp_path / name).mkdir()
+    with pytest.raises(InputError, match=f"--out .*{name} is a folder: name a file"):
+        main(["preview", *option, "--out", str(tmp_path / name)])
+    # Whatever else the disk says is told too, and nothing half-written stays.
+    monkeypatch.setattr("vidc.files.flush_folder", refuse)
+    with pytest.raises(InputError, match=f"--out .*other-{name} cannot be written: No space left"):
+        main(["preview", *option, "--frames", "2", "--out", str(tmp_path / f"other-{name}")])
+    assert not [file for file in tmp_path.iterdir() if file.name.startswith(".")]
+
+
+def refuse(folder):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

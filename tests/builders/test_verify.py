@@ -11,6 +11,7 @@ import pytest
 
 from tests.builders import builds, trees
 from vidc import manifest as manifests
+from vidc.build import main
 from vidc.builders.building import build
 from vidc.builders.verify import check, verify
 from vidc.builders.verify_pixels import remake
@@ -254,3 +255,9 @@ def test_the_recipe_version_must_be_ours_to_make_frames_again(dataset, root):
     assert manifests.read(dataset).recipe.version == "0"
     with pytest.raises(InputError, match="was built by version 0 of the recipe"):
         remake(dataset, root, 3, 0, builds.SERIAL)
+
+
+def test_a_mistyped_root_is_told_before_anything_is_read(pristine, tmp_path, monkeypatch):
+    monkeypatch.setattr("vidc.builders.verify.verify", lambda *_: pytest.fail("it was read"))
+    with pytest.raises(InputError, match=r"--root .*nowhere is not a folder"):
+        main(["verify", str(pristine), "--root", str(tmp_path / "nowhere")])

@@ -26,10 +26,10 @@ def test_help_opens_with_an_example_and_fits_on_a_screen(module):
     ("words", "expected"),
     [
         (["vidc.build", "imagnet-vid"], "imagenet-vid"),
-        (["vidc.build", "lasot", "--rot", "x"], "--root"),
+        (["vidc.build", "lasot", "--rot", "x"], "did you mean --root?"),
         (["vidc.build", "lasot", "--root", ".", "--out", "x", "--corruptions", "snwo"], "snow"),
         (["vidc.eval", "--columns", "tennt"], "tent"),
-        (["vidc.eval", "--protcol", "paper"], "--protocol"),
+        (["vidc.eval", "--protcol=paper"], "did you mean --protocol?"),
         (["vidc.eval", "--protocol", "papre"], "paper"),
     ],
 )

@@ -10,12 +10,15 @@ import threading
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from huggingface_hub.errors import HFValidationError
+from huggingface_hub.utils import validate_repo_id
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.core.folders import Shape, digest, pixels_of, record, row, write_folder, write_shard
 from vidc.errors import InputError
 from vidc.frames import Box, Frame
+from vidc.hub import is_hub_id
 from vidc.reading import load
 
 SHAPE = Shape()
@@ -334,3 +337,18 @@ def test_a_wrong_place_is_one_sentence(tmp_path, folder):
         load(tmp_path)
     with pytest.raises(InputError, match="is a file"):
         load(folder / "manifest.json")
+
+
+@pytest.mark.parametrize(
+    "text", ["o/b--c", "o/b..c", "o/b-", "o-/b", "o/b.git", "o/é", "o/b\n", "o/" + "b" * 97]
+)
+def test_what_the_hub_s_client_refuses_is_no_id(text):
+    with pytest.raises(HFValidationError):
+        validate_repo_id(text)
+    assert not is_hub_id(text)
+
+
+@given(st.from_regex(r"[\w.-]{1,9}/[\w.-]{1,9}", fullmatch=True))
+def test_every_id_is_one_for_the_hub_s_client(text):
+    if is_hub_id(text):
+        validate_repo_id(text)

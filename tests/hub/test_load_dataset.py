@@ -40,7 +40,7 @@ def load(folder, tmp_path_factory):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             return datasets.load_dataset(
-                str(folder), config, split="val", cache_dir=str(cache), **options
+                str(folder), config, split="val", **{"cache_dir": str(cache)} | options
             )
 
     return load
@@ -106,8 +106,11 @@ def test_columns_and_filters(load, streaming):
     assert places(one) == [("val_002", frame) for frame in range(5)]
 
 
-def test_several_processes(load):
-    assert places(load("clean", num_proc=2)) == ORDER
+def test_several_processes(load, tmp_path):
+    # A cache of its own: what is in the other one would not be prepared again.
+    loaded = load("clean", num_proc=2, cache_dir=str(tmp_path))
+    assert len(list(tmp_path.rglob("*.arrow"))) == 2
+    assert places(loaded) == ORDER
 
 
 def test_torch_format_and_batches_by_video(load):

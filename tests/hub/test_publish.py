@@ -15,6 +15,7 @@ from tests.hub.rows import line
 from tests.hub.state import Fault, Repo, Stored
 from vidc import manifest as manifests
 
+ROOT = Path(__file__).parents[2]
 NAME = "org/imagenet-vid-c"
 CONFIGS = ("clean", "gaussian_noise", "snow", "rain", "annotations")
 
@@ -44,13 +45,16 @@ def rows_from_hub(wanted: list[str], environment: dict[str, str]) -> list[list[s
     return [part.splitlines() for part in done.stdout.split("\n\n")[:-1]]
 
 
-def run_all(commands: list[tuple[str | None, list]], environment: dict[str, str]) -> list[dict]:
+def run_all(
+    commands: list[tuple[str | None, list]], environment: dict[str, str], cwd: Path = ROOT
+) -> list[dict]:
     """What ``tests/hub/commands.py`` says of these commands."""
     text = json.dumps([[token, [str(word) for word in words]] for token, words in commands])
     done = subprocess.run(
         [sys.executable, "-m", "tests.hub.commands"],
         input=text,
-        env=environment,
+        env=environment | {"PYTHONPATH": str(ROOT)},
+        cwd=cwd,
         capture_output=True,
         text=True,
     )
@@ -171,11 +175,16 @@ def test_the_token_is_written_nowhere(hub, environment, dataset, tmp_path):
     secret = "hf_5ecretTokenOfThisTest"  # noqa: S105
     hub.users[secret] = "org"
     hub.faults.append(Fault("POST", "/commit/", times=100, status=403))
-    failed, done = run_all(
-        [(secret, ["publish", dataset, NAME]), (None, ["publish", dataset, NAME])], environment()
+    failed, without, odd = run_all(
+        [(token, ["publish", dataset, NAME]) for token in (secret, None, f"{secret}é")],
+        environment(),
     )
-    assert failed["code"] == done["code"] == 2
-    assert secret not in json.dumps([failed, done])
+    assert failed["code"] == without["code"] == odd["code"] == 2
+    assert "letters that no token has" in odd["err"]
+    hub.faults.clear()
+    (published,) = run_all([(secret, ["publish", dataset, NAME])], environment())
+    assert published["code"] == 0, published["err"]
+    assert secret not in json.dumps([failed, without, odd, published])
     for folder in (tmp_path, dataset):
         for file in folder.rglob("*"):
             assert not file.is_file() or secret.encode() not in file.read_bytes(), file

@@ -41,14 +41,15 @@ def test_a_recipe_holds_labels_and_hashes_but_no_pixel(hub, environment, dataset
 
 @pytest.mark.slow
 def test_the_same_frames_come_back_from_the_recipe(hub, environment, dataset, clean, tmp_path):
-    out = tmp_path / "rebuilt"
     recipe, rebuilt = run_all(
         [
             ("hf_owner", ["publish", dataset, NAME, "--recipe-only"]),
-            ("hf_owner", ["from-recipe", NAME, "--root", clean, "--out", out, "--workers", "1"]),
+            ("hf_owner", ["from-recipe", NAME, "--root", clean, "--workers", "1"]),
         ],
         environment(),
+        cwd=tmp_path,
     )
+    out = tmp_path / "imagenet-vid-c"  # its name, where no --out is given
     assert recipe["code"] == 0, recipe["err"]
     assert rebuilt["code"] == 0, rebuilt["err"]
     assert "every one of 15 frames is as recorded" in rebuilt["out"]
