@@ -73,7 +73,8 @@ def run_cell(
         except torch.OutOfMemoryError:
             raise InputError(
                 f"the GPU ran out of memory in {key}: give fewer --columns at a time (the results "
-                "stay the same), or a smaller batch with --set stream.batch=8 (they do not)."
+                "stay the same), fewer --workers or a larger --gpus-per-cell where cells share it, "
+                "or a smaller batch with --set stream.batch=8 (they do not)."
             ) from None
         cell.finish()
 
@@ -224,6 +225,9 @@ class _Cell:
                 "seconds": seconds,
                 "frames_per_second": frames / seconds,
                 "device": environment.device_name(self.device),
+                "environment": environment.describe(
+                    self.device, amp=self.settings.amp, deterministic=self.settings.deterministic
+                ),
                 "peak_process_memory_bytes": environment.peak_process_memory(),
             },
         }

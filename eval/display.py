@@ -76,9 +76,9 @@ class Display:
 
         return watch, end
 
-    def cells(self, count: int) -> tuple[Callable[[int], None], Callable[[], None]]:
+    def cells(self, count: int, frames: int) -> tuple[Callable[[int], None], Callable[[], None]]:
         """The same for cells that run elsewhere: only their frames are counted."""
-        bar = self._line(desc=f"{count} cells", unit="frame")
+        bar = self._line(desc=f"{count} cells", unit="frame", total=frames)
 
         def progress(done: int) -> None:
             bar.update(done - bar.n)

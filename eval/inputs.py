@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -31,6 +31,9 @@ class Input(Protocol):
 
     def open(self, corruption: Corruption, threads: int | None) -> FrameSource:
         """Its frames under one corruption."""
+
+    def located(self) -> Input:
+        """The same for a worker whose current folder is another."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,12 @@ class BuiltInput:
         if _fingerprint(reader.manifest) != self.about.fingerprint:
             raise InputError(f"{self.about.path} has changed since this evaluation began.")
         return reader
+
+    def located(self) -> BuiltInput:
+        """With the folder's absolute path; a Hub id is the same everywhere."""
+        folder = Path(self.about.path)
+        path = str(folder.absolute()) if folder.is_dir() else self.about.path
+        return replace(self, about=replace(self.about, path=path))
 
 
 def built_input(path_or_id: str) -> BuiltInput:

@@ -79,8 +79,10 @@ class Options:
             raise InputError("--source and --root belong together: give both or neither.")
         if self.source is not None and self.datasets:
             raise InputError(f"give --source or a dataset ({self.datasets[0]}), not both.")
-        if self.workers is not None and self.engine != "processes":
-            raise InputError("--workers belongs to --engine processes: give both or neither.")
+        for name, engine in (("workers", "processes"), ("ray_address", "ray")):
+            if getattr(self, name) is not None and self.engine != engine:
+                option = name.replace("_", "-")
+                raise InputError(f"--{option} belongs to --engine {engine}: give both or neither.")
         for name in ("split", "allow_missing", "recipe"):
             if self.source is None and getattr(self, name):
                 raise InputError(

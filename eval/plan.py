@@ -14,7 +14,7 @@ import vidc
 from vidc.engines import cores
 from vidc.errors import InputError
 from vidc.eval import environment
-from vidc.eval.cell import CellSettings
+from vidc.eval.cell import CellSettings, cell_frames
 from vidc.eval.inputs import Input, built_input, sample_paths
 from vidc.eval.methods import COLUMNS, parse_columns
 from vidc.eval.models import LoadedModel, load_model, make_classifier
@@ -37,6 +37,8 @@ class Plan:
     model: LoadedModel
     settings: CellSettings
     cells: tuple[CellKey, ...]
+    frames: dict[str, int]  # of a cell of each dataset
+    workers: int | None  # cells at a time, where they are this machine's processes
     folder: RunFolder
     header: dict[str, Any]
 
@@ -57,6 +59,7 @@ def make_plan(options: Options) -> Plan:
     model = load_model(options.model or _default_model(inputs), options.weights)
     for source in inputs.values():
         make_classifier(model, source.about.classes, protocol.head.map)
+    workers = cells_at_once(options, device)
     settings = CellSettings(
         columns=columns,
         protocol=protocol,
@@ -64,15 +67,22 @@ def make_plan(options: Options) -> Plan:
         amp=options.amp,
         compile=options.compile,
         deterministic=options.deterministic,
-        threads=options.threads or decode_threads(device),
-        network_threads=network_threads(options, len(cells)),
+        threads=options.threads or max(1, decode_threads(device) // (workers or 1)),
+        network_threads=network_threads(options, workers),
         gpu_decode=options.gpu_decode,
         limit_frames=options.limit_frames,
         checkpoint_every=options.checkpoint_every,
     )
-    _open_all(inputs, cells, settings)
-    folder = RunFolder(Path(options.out) / _run_name(inputs, model, settings))
-    return Plan(inputs, model, settings, cells, folder, _header(options, inputs, model, settings))
+    return Plan(
+        inputs=inputs,
+        model=model,
+        settings=settings,
+        cells=cells,
+        frames=_open_all(inputs, model, cells, settings),
+        workers=workers,
+        folder=RunFolder(Path(options.out) / _run_name(inputs, model, settings)),
+        header=_header(options, inputs, model, settings),
+    )
 
 
 def _inputs(options: Options) -> dict[str, Input]:
@@ -122,11 +132,18 @@ def decode_threads(device: torch.device) -> int:
     return cores() if device.type == "cuda" else max(1, cores() // 4)
 
 
-def network_threads(options: Options, cells: int) -> int | None:
-    """Cells that share a machine's cores each have their part of them."""
+def cells_at_once(options: Options, device: torch.device) -> int | None:
+    """How many cells run beside each other in processes: on a CPU one a core, on a GPU one."""
     if options.engine != "processes":
         return None
-    return max(1, torch.get_num_threads() // min(options.workers or cores(), cells))
+    return options.workers or (1 if device.type == "cuda" else cores())
+
+
+def network_threads(options: Options, workers: int | None) -> int:
+    """Cells that share a machine's cores each have their part of them; Ray gives a cell one."""
+    if options.engine == "ray":
+        return 1
+    return max(1, torch.get_num_threads() // (workers or 1))
 
 
 def _default_model(inputs: dict[str, Input]) -> str:
@@ -134,16 +151,26 @@ def _default_model(inputs: dict[str, Input]) -> str:
     return SAMPLE_MODEL if all(samples) else DEFAULT_MODEL
 
 
-def _open_all(inputs: dict[str, Input], cells: tuple[CellKey, ...], settings: CellSettings) -> None:
-    """Find a missing shard now, not hours later when its cell's turn comes."""
+def _open_all(
+    inputs: dict[str, Input],
+    model: LoadedModel,
+    cells: tuple[CellKey, ...],
+    settings: CellSettings,
+) -> dict[str, int]:
+    """Find a missing shard now, not hours later when its cell's turn comes; count the frames."""
+    frames: dict[str, int] = {}
     for name, corruption in dict.fromkeys((c.dataset, (c.corruption, c.severity)) for c in cells):
-        inputs[name].open(corruption, settings.threads)
+        source = inputs[name].open(corruption, settings.threads)
+        if name not in frames:
+            frames[name] = len(cell_frames(source, model, settings, seed=0))
+    return frames
 
 
 def _header(
     options: Options, inputs: dict[str, Input], model: LoadedModel, settings: CellSettings
 ) -> dict[str, Any]:
     """All of results.json but its cells."""
+    # The machine that hands out the cells need not have their GPUs: each cell tells its own.
     local = torch.device("cpu") if options.engine == "ray" else torch.device(settings.device)
     return {
         "vidc": vidc.__version__,
@@ -186,6 +213,9 @@ def _run_name(inputs: dict[str, Input], model: LoadedModel, settings: CellSettin
         "protocol": settings.protocol.as_dict(),
         "columns": [[c.id, c.pair, _file_hash(c.method)] for c in settings.columns],
         "device": device.type,
+        # A CPU's threads add up their parts of a sum: with another number of them the last digits
+        # of a confidence are others.
+        "threads": settings.network_threads if device.type == "cpu" else None,
         "amp": settings.amp,
         "compile": settings.compile,
         "deterministic": settings.deterministic,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from vidc import engines
+from vidc.errors import InputError
 from vidc.eval.cell import CellSettings, run_cell
 from vidc.eval.display import Display
 from vidc.eval.inputs import Input
@@ -15,6 +17,7 @@ from vidc.eval.options import Options
 from vidc.eval.plan import Plan
 from vidc.eval.results import CellKey, RunFolder
 from vidc.eval.table import Table, build_table
+from vidc.eval.usercode import located
 from vidc.files import explained
 
 
@@ -26,6 +29,7 @@ class Task:
     source: Input
     model: str
     weights: str | None
+    sha256: str  # of the weights that the result names
     settings: CellSettings
     folder: RunFolder
 
@@ -62,28 +66,35 @@ def _run_here(plan: Plan, left: Sequence[CellKey], display: Display) -> None:
 def _run_elsewhere(plan: Plan, options: Options, left: Sequence[CellKey], display: Display) -> None:
     engine = engines.Engine(
         options.engine,
-        workers=options.workers,
+        workers=plan.workers,
         ray_address=options.ray_address,
         num_gpus=options.gpus_per_cell,
     )
-    tasks = [
-        Task(
-            key,
-            plan.inputs[key.dataset],
-            plan.model.name,
-            options.weights,
-            plan.settings,
-            RunFolder(plan.folder.path.resolve()),
-        )
-        for key in left
-    ]
-    progress, end = display.cells(len(left))
+    tasks = [_task(plan, options, key) for key in left]
+    progress, end = display.cells(len(left), sum(plan.frames[key.dataset] for key in left))
     try:
         for _ in engines.run(engine, run_task, tasks, progress):
             plan.folder.write_results(plan.header)
             display.show(_table_so_far(plan))
     finally:
         end()
+
+
+def _task(plan: Plan, options: Options, key: CellKey) -> Task:
+    """The cell for a worker that may have another current folder."""
+    columns = tuple(
+        replace(column, method=located(column.method)) for column in plan.settings.columns
+    )
+    weights = options.weights
+    return Task(
+        key,
+        plan.inputs[key.dataset].located(),
+        located(plan.model.name),
+        str(Path(weights).absolute()) if weights and Path(weights).is_file() else weights,
+        plan.model.sha256,
+        replace(plan.settings, columns=columns),
+        RunFolder(plan.folder.path.resolve()),
+    )
 
 
 def run_task(task: Task, advance: engines.Advance) -> None:
@@ -96,6 +107,11 @@ def run_task(task: Task, advance: engines.Advance) -> None:
         done = frames
 
     model = load_model(task.model, task.weights)
+    if model.sha256 != task.sha256:
+        raise InputError(
+            f"the model {task.model} has other weights each time that it is made: seed its "
+            "function, or give --weights FILE."
+        )
     with explained(task.folder.path):
         run_cell(task.key, task.source, model, task.settings, task.folder, watch)
 

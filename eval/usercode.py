@@ -41,3 +41,11 @@ def load_user_code(name: str) -> Any:
         names = [each for each in vars(module) if not each.startswith("_")]
         raise unknown(f"name in {path}", attribute, names)
     return getattr(module, attribute)
+
+
+def located(name: str) -> str:
+    """The same name for a worker whose current folder is another."""
+    if not is_user_code(name):
+        return name
+    file, _, inside = name.rpartition(":")
+    return f"{Path(file).absolute()}:{inside}"

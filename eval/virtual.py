@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from vidc.errors import InputError, unknown
@@ -74,6 +75,11 @@ class VirtualInput:
     def open(self, corruption: Corruption, threads: int | None) -> FrameSource:
         """The frames of one corruption, made on the fly."""
         return self.videos.open(corruption, threads)
+
+    def located(self) -> VirtualInput:
+        """With the absolute path of the clean videos."""
+        root = str(Path(self.videos.root).absolute())
+        return replace(self, videos=replace(self.videos, root=root))
 
 
 def virtual_input(

@@ -155,9 +155,10 @@ def _torchvision(name: str, weights: str | None) -> LoadedModel:
     if weights is not None and Path(weights).suffix:
         network = models.get_model(name, weights=None)
         load_weights(network, Path(weights), name)
-        return wrap(network, name, weights, preprocessing=_preprocessing(entries.DEFAULT))
+        published = _of_file(weights, entries)
+        return wrap(network, name, weights, preprocessing=_preprocessing(published))
     if weights is None:
-        weights = PAPER_WEIGHTS if PAPER_WEIGHTS in entries.__members__ else entries.DEFAULT.name
+        weights = _first_choice(entries).name
     if weights not in entries.__members__:
         raise unknown(f"weights of {name} (a file has a suffix)", weights, entries.__members__)
     entry = entries[weights]
@@ -169,6 +170,17 @@ def _torchvision(name: str, weights: str | None) -> LoadedModel:
             "elsewhere and give the file with --weights FILE."
         ) from None
     return wrap(network, name, entry.name, preprocessing=_preprocessing(entry))
+
+
+def _first_choice(entries: Any) -> Any:
+    """The weights that are meant where none are named: the paper's kind, or torchvision's own."""
+    return entries.__members__.get(PAPER_WEIGHTS, entries.DEFAULT)
+
+
+def _of_file(file: str, entries: Any) -> Any:
+    """The weights that a file holds, by the name it was published under."""
+    named = [entry for entry in entries if entry.url.rpartition("/")[2] == Path(file).name]
+    return named[0] if named else _first_choice(entries)
 
 
 def _preprocessing(entry: Any) -> Preprocessing:

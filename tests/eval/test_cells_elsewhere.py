@@ -9,7 +9,7 @@ import torch
 
 from tests.eval.tiny_dataset import write_dataset, write_model
 from vidc.errors import InputError
-from vidc.eval import environment, plan
+from vidc.eval import environment, plan, runner
 from vidc.eval.evaluate import evaluate
 from vidc.eval.options import Options
 
@@ -72,15 +72,79 @@ def test_elsewhere_and_here_agree(elsewhere, tmp_path):
     assert list((tmp_path / "bad").iterdir()) == []
 
 
-def test_cells_share_the_cores(monkeypatch):
+@pytest.mark.parametrize(
+    ("device", "options", "workers", "threads"),
+    [
+        ("cpu", {"engine": "processes"}, 8, 1),
+        ("cpu", {"engine": "processes", "workers": 3}, 3, 2),
+        ("cpu", {"engine": "processes", "workers": 99}, 99, 1),
+        ("cuda", {"engine": "processes"}, 1, 8),  # cells beside each other must fit on the GPU
+        ("cpu", {}, None, 8),
+        ("cpu", {"engine": "ray"}, None, 1),
+    ],
+)
+def test_cells_share_the_cores(device, options, workers, threads, monkeypatch):
     monkeypatch.setattr(torch, "get_num_threads", lambda: 8)
     monkeypatch.setattr(plan, "cores", lambda: 8)
-    shared = Options(engine="processes")
-    assert plan.network_threads(shared, cells=100) == 1
-    assert plan.network_threads(shared, cells=2) == 4  # the other six would only start and stop
-    assert plan.network_threads(Options(engine="processes", workers=3), cells=100) == 2
-    assert plan.network_threads(Options(engine="processes", workers=99), cells=100) == 1
-    assert plan.network_threads(Options(), cells=100) is None
+    given = Options(**options)
+    assert plan.cells_at_once(given, torch.device(device)) == workers
+    assert plan.network_threads(given, workers) == threads
+
+
+def test_another_number_of_threads_is_another_run(tmp_path, monkeypatch):
+    write_dataset(tmp_path)
+    write_model(tmp_path)
+    few = {"columns": "source", "seeds": 1}
+    alone = evaluate(**asked(tmp_path, tmp_path / "out", **few))
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
+    assert evaluate(**asked(tmp_path, tmp_path / "out", **few)).folder != alone.folder
+
+
+def test_a_model_that_is_another_each_time(tmp_path):
+    write_dataset(tmp_path)
+    write_model(tmp_path)
+    with (tmp_path / "tiny.py").open("a") as file:
+        file.write(
+            "\n\ndef unseeded():\n    made = network()\n    torch.seed()\n"
+            "    nn.init.normal_(made[0].weight)\n    return made\n"
+        )
+    changes = {"model": f"{tmp_path / 'tiny.py'}:unseeded", "engine": "processes"}
+    with pytest.raises(InputError, match="other weights each time"):
+        evaluate(**asked(tmp_path, tmp_path / "out", **changes))
+
+
+def test_a_cluster_without_gpus_is_told_at_once(tmp_path, monkeypatch):
+    ray = pytest.importorskip("ray")
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    write_dataset(tmp_path)
+    write_model(tmp_path)
+    ray.init("local", num_cpus=1, num_gpus=0, include_dashboard=False, log_to_driver=False)
+    try:
+        with pytest.raises(InputError, match="no node of the Ray cluster has 1 GPUs"):
+            evaluate(**asked(tmp_path, tmp_path / "out", engine="ray"))
+    finally:
+        ray.shutdown()
+
+
+def test_tasks_hold_absolute_paths(tmp_path, monkeypatch):
+    write_dataset(tmp_path)
+    write_model(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    options = Options(
+        datasets=("built",),
+        model="tiny.py:network",
+        columns=("mine.py:MyMethod",),
+        engine="processes",
+    )
+    made = plan.make_plan(options)
+    task = runner._task(made, options, made.cells[0])
+    assert task.model == f"{tmp_path / 'tiny.py'}:network"
+    assert task.settings.columns[0].method == f"{tmp_path / 'mine.py'}:MyMethod"
+    assert task.source.about.path == str(tmp_path / "built")
+    assert task.folder.path.is_absolute()
+    (told,) = made.header["datasets"].values()
+    assert told["path"] == "built"
 
 
 def test_a_cell_leaves_the_callers_threads():
@@ -90,6 +154,9 @@ def test_a_cell_leaves_the_callers_threads():
     assert torch.get_num_threads() == before
 
 
-def test_workers_belong_to_processes():
-    with pytest.raises(InputError, match="--workers belongs to --engine processes"):
-        Options(workers=2)
+@pytest.mark.parametrize(
+    ("option", "engine"), [({"workers": 2}, "processes"), ({"ray_address": "auto"}, "ray")]
+)
+def test_an_option_of_another_engine(option, engine):
+    with pytest.raises(InputError, match=f"belongs to --engine {engine}"):
+        Options(**option)

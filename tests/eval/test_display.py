@@ -105,6 +105,19 @@ def test_the_progress_line_names_the_cell_and_the_errors_and_goes_away():
     assert terminal.screen() == []
 
 
+def test_cells_elsewhere_have_a_line_with_the_time_that_is_left():
+    terminal = Terminal()
+    progress, end = Display(NAMES, terminal).cells(3, 64)
+    time.sleep(0.15)  # the least time between two drawings
+    progress(48)
+    (line,) = terminal.screen()
+    assert line.startswith("3 cells:  75%")
+    assert "48/64" in line
+    assert "frame/s" in line
+    end()
+    assert terminal.screen() == []
+
+
 def test_nothing_is_drawn_where_there_is_no_terminal():
     out = io.StringIO()
     display = Display(NAMES, out)
@@ -112,7 +125,7 @@ def test_nothing_is_drawn_where_there_is_no_terminal():
     watch, end = display.cell(KEY)
     watch(5, 10, {"source": 1.0, "tbn": 2.0})
     end()
-    progress, end = display.cells(3)
+    progress, end = display.cells(3, 30)
     progress(5)
     end()
     display.clear()

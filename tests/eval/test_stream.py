@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import threading
 import time
 from collections import Counter
@@ -15,6 +16,7 @@ from PIL import Image
 from torchvision.transforms._presets import ImageClassification
 
 from tests.eval.memory_source import memory_source
+from tests.reference import pictures
 from vidc.errors import InputError
 from vidc.eval.models import Preprocessing
 from vidc.eval.pixels import ToDevice, fitted
@@ -171,3 +173,28 @@ def test_images_on_the_device_are_channels_last():
     images = ToDevice(AS_STORED, torch.device("cpu"))(torch.zeros(2, 16, 16, 3, dtype=torch.uint8))
     assert images.shape == (2, 3, 16, 16)
     assert images.is_contiguous(memory_format=torch.channels_last)
+
+
+def jpeg(pixels):
+    file = io.BytesIO()
+    Image.fromarray(pixels).save(file, "JPEG", quality=95)
+    return file.getvalue()
+
+
+def test_jpeg_files_decoded_on_the_device_are_the_decoded_frames():
+    """On this device as on a GPU, but for the decoder, whose pixels may differ by a few levels."""
+    files = [jpeg(pictures.made(seed, 32, 32)) for seed in (1, 2)]
+    to_device = ToDevice(Preprocessing(crop=32), torch.device("cpu"))
+    decoded = np.stack([np.asarray(Image.open(io.BytesIO(file))) for file in files])
+    got, expected = to_device(files), to_device(torch.from_numpy(decoded))
+    assert got.is_contiguous(memory_format=torch.channels_last)
+    level = float(to_device._scale.max())
+    assert (got - expected).abs().max() <= 3 * level
+
+
+def test_files_that_cannot_be_decoded_on_the_device_are_refused():
+    to_device = ToDevice(Preprocessing(crop=32), torch.device("cpu"))
+    with pytest.raises(InputError, match="--gpu-decode is for datasets stored as JPEG"):
+        to_device([b"\x89PNG"])
+    with pytest.raises(InputError, match="--gpu-decode needs frames stored at the model's 32 x 32"):
+        to_device([jpeg(pictures.made(1, 40, 32))])

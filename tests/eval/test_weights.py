@@ -13,7 +13,7 @@ from tests.eval.networks_to_adapt import THREE, small_network
 from vidc.classes import class_list
 from vidc.errors import InputError
 from vidc.eval.models import Classifier, Preprocessing, load_model, make_classifier
-from vidc.eval.weights import weights_sha256, wrap
+from vidc.eval.weights import _of_file, _preprocessing, weights_sha256, wrap
 
 USER = """\
 import torch
@@ -70,6 +70,21 @@ def test_a_torchvision_name_with_a_file_of_weights(squeezed):
     assert model.outputs is None
     assert model.preprocessing == Preprocessing()
     assert model.describe()["weights"] == str(file)
+
+
+@pytest.mark.parametrize(
+    ("name", "entry"),
+    [
+        ("resnet50-0676ba61.pth", "IMAGENET1K_V1"),
+        ("resnet50-11ad3fa6.pth", "IMAGENET1K_V2"),
+        ("mine.pth", "IMAGENET1K_V1"),
+    ],
+)
+def test_a_file_is_preprocessed_for_as_torchvision_published_it(name, entry):
+    entries = torchvision.models.get_model_weights("resnet50")
+    assert _of_file(f"some/folder/{name}", entries) is entries[entry]
+    shorter = {"IMAGENET1K_V1": 256, "IMAGENET1K_V2": 232}[entry]  # of their published transforms
+    assert _preprocessing(_of_file(name, entries)).resize == shorter
 
 
 @pytest.mark.parametrize("wrapper", [None, "state_dict", "model"])
