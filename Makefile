@@ -5,7 +5,7 @@ RUN := $(VENV)/bin/python
 WORKERS ?= auto
 SECONDS ?= 300
 
-.PHONY: table test lint bench faults fuzz soak clean
+.PHONY: table test lint bench coverage faults fuzz soak clean
 
 table: $(VENV)/.ready
 	$(RUN) -m vidc.build
@@ -21,6 +21,11 @@ lint: $(VENV)/.ready-dev $(VENV)/.audited
 
 bench: $(VENV)/.ready-dev
 	$(RUN) -m benchmarks $(ARGS)
+
+# Lines of vidc, builders and eval that the tests run: make coverage
+coverage: $(VENV)/.ready-oldest
+	VIDC_OLD_DATASETS_PYTHON=$(CURDIR)/$(VENV)/oldest/bin/python $(RUN) -m pytest -n $(WORKERS) \
+	    --cov --cov-report=term-missing:skip-covered $(ARGS)
 
 # Every fault, counted; `make test` tries a few of each kind: make faults ARGS="--fault-seed 1"
 faults: $(VENV)/.ready-dev

@@ -19,8 +19,9 @@ import numpy as np
 
 from benchmarks.measuring import Figure, Row, alone, alternate, at_least, at_most
 from tests.reference import imagecorruptions_draws as package
-from tests.reference import pictures
+from tests.reference import law, pictures
 from vidc.corruptions import Key, corrupt, draws
+from vidc.corruptions.gaussian_noise import SIGMAS
 from vidc.corruptions.snow import SEVERITIES as SNOW
 from vidc.frames import Pixels
 
@@ -136,8 +137,31 @@ def main(words: list[str]) -> int:
         times = _times(_contenders(size, severity), rounds=3 if "--quick" in words else 9)
         for name in (key for key in times if not key.startswith("imagecorruptions")):
             print(_line(name, size, severity, times))
+    print("\n| drawn by | severity | mean | deviation | Kolmogorov-Smirnov distance | of |")
+    print("|---|---:|---:|---:|---:|---:|")
+    for severity in range(1, 6):
+        for line in _laws(severity):
+            print(line)
     print()
     return alone(measure, words)
+
+
+def _laws(severity: int) -> list[str]:
+    """How far the noise of one large frame is from the law of its definition."""
+    levels, flakes = law.gaussian_noise(severity, _key(0)), law.snow(severity, _key(0))
+    c = SNOW[severity - 1]
+    far = {
+        "gaussian_noise, in grey levels": (
+            levels,
+            law.distance_in_levels(levels, 255 * SIGMAS[severity - 1]),
+        ),
+        "snow, on its lattice": (flakes, law.distance(flakes, c.loc, c.scale)),
+    }
+    return [
+        f"| {name} | {severity} | {drawn.mean():.4f} | {drawn.std():.4f} | {distance:.5f} "
+        f"| {drawn.size:,} draws |"
+        for name, (drawn, distance) in far.items()
+    ]
 
 
 def _line(name: str, size: tuple[int, int], severity: int, times: Mapping[str, Figure]) -> str:

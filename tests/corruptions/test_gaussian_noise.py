@@ -5,7 +5,7 @@ import pytest
 from scipy.special import ndtr
 
 from tests.reference import imagecorruptions_draws as package
-from tests.reference import pictures
+from tests.reference import law, pictures
 from vidc.corruptions import Key, corrupt, draws
 from vidc.corruptions.gaussian_noise import PART, SIGMAS, level_table
 
@@ -55,15 +55,10 @@ def test_noise_has_the_law_of_the_definition(severity):
 @pytest.mark.parametrize("severity", range(1, 6))
 def test_pixels_have_the_law_of_the_definition(severity):
     """On a large grey frame, within what so many independent draws may differ."""
-    frame = np.full((720, 1280, 3), 127, np.uint8)
-    noisy = corrupt(frame, "gaussian_noise", severity, KEY)
-    values, counts = np.unique(noisy, return_counts=True)
-    sigma = 255 * SIGMAS[severity - 1]
-    exact = ndtr((values.astype(int) + 1 - 127) / sigma)
-    exact[values == 255] = 1
-    distance = np.abs(np.cumsum(counts) / frame.size - exact).max()
+    levels = law.gaussian_noise(severity, KEY)
+    distance = law.distance_in_levels(levels, 255 * SIGMAS[severity - 1])
     # The Kolmogorov distribution exceeds 1.95 once in a thousand samples.
-    assert distance < 1.95 / np.sqrt(frame.size) + 1 / 65536
+    assert distance < 1.95 / np.sqrt(levels.size) + 1 / 65536
 
 
 def test_neighbours_channels_frames_and_severities_are_independent():

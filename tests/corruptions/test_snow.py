@@ -2,7 +2,9 @@
 
 import math
 from fractions import Fraction
+from unittest import mock
 
+import imagecorruptions
 import imagecorruptions.corruptions as package_parts
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.ndimage import zoom as scipy_zoom
 
 from tests.reference import imagecorruptions_draws as package
-from tests.reference import pictures
+from tests.reference import law, pictures
 from vidc.corruptions import Key, blur, corrupt, draws, lattice
 from vidc.corruptions import snow as snow_module
 
@@ -128,10 +130,37 @@ def test_paler_is_exact(seed, channels, keep):
         assert result.tolist() == expected
 
 
-def test_parameters_are_the_packages():
-    """mix is keep/20: the one number that is written differently here."""
-    mixes = [Fraction(c.keep, 20) for c in SNOW]
-    assert [float(mix) for mix in mixes] == [0.8, 0.7, 0.7, 0.65, 0.55]
+@pytest.mark.parametrize("severity", range(1, 6))
+def test_the_noise_is_drawn_with_the_packages_numbers(severity):
+    asked = {}
+
+    def normal(size, loc, scale):
+        asked["normal"] = (loc, scale)
+        return np.full(size, loc)
+
+    def uniform(low, high):
+        asked["uniform"] = (low, high)
+        return low
+
+    with (
+        mock.patch.object(np.random, "normal", normal),
+        mock.patch.object(np.random, "uniform", uniform),
+    ):
+        imagecorruptions.corrupt(pictures.integers(64, 64), severity, "snow")
+    c = SNOW[severity - 1]
+    assert asked == {"normal": (c.loc, c.scale), "uniform": snow_module.ANGLES}
+
+
+@pytest.mark.parametrize("severity", range(1, 6))
+def test_the_noise_has_the_law_of_the_definition(severity):
+    """The lattice of a large frame, within what so many independent draws may differ."""
+    drawn = law.snow(severity, KEY)
+    c = SNOW[severity - 1]
+    n = drawn.size
+    assert drawn.mean() == pytest.approx(c.loc, abs=4.5 * c.scale / np.sqrt(n))
+    assert drawn.std() == pytest.approx(c.scale, rel=4.5 / np.sqrt(2 * n))
+    # The Kolmogorov distribution exceeds 1.95 once in a thousand samples.
+    assert law.distance(drawn, c.loc, c.scale) < 1.95 / np.sqrt(n) + 1 / 65536
 
 
 @pytest.mark.parametrize("size", [(1, 1), (1, 40), (40, 1), (2, 3), (7, 300)], ids=str)
