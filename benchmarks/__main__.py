@@ -7,6 +7,7 @@ RESULTS.json, a page for people to RESULTS.md, both beside this file.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import platform
@@ -14,10 +15,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.measuring import Row, table, to_json
+from benchmarks.measuring import Row, from_json, table, to_json
 from vidc.commandline import Parser, run
 from vidc.errors import unknown
 from vidc.eval import waiting
@@ -49,15 +51,27 @@ def main(words: Sequence[str]) -> int:
     for name in args.subjects:
         if name not in SUBJECTS:
             raise unknown("benchmark", name, SUBJECTS)
-    measured = {name: measure(name, args.quick) for name in args.subjects or SUBJECTS}
-    page = render(measured, machine(), quick=args.quick)
+    subjects = args.subjects or list(SUBJECTS)
+    measured = [row for name in subjects for row in measure(name, args.quick)]
+    rows = [row for row in kept() if row.subject not in subjects]
+    rows = in_order([*rows, *measured])
+    page = render(rows, machine())
     print(page)
-    rows = [row for rows in measured.values() for row in rows]
-    if not args.subjects:
-        ROWS.write_text(to_json(rows), "utf-8")
-        PAGE.write_text(page, "utf-8")
-        print(f"Written to {PAGE} and {ROWS.name}.")
-    return 0 if all(row.holds is not False for row in rows) else 1
+    ROWS.write_text(to_json(rows), "utf-8")
+    PAGE.write_text(page, "utf-8")
+    print(f"Written to {PAGE} and {ROWS.name}.")
+    return 0 if all(row.holds is not False for row in measured) else 1
+
+
+def kept() -> list[Row]:
+    """What was measured before: of the subjects not asked for it stays."""
+    stored = json.loads(ROWS.read_text("utf-8")) if ROWS.exists() else []
+    return [row for row in map(from_json, stored) if row.subject in SUBJECTS]
+
+
+def in_order(rows: Sequence[Row]) -> list[Row]:
+    """The rows subject by subject; inside of one as they were measured."""
+    return [row for name in SUBJECTS for row in rows if row.subject == name]
 
 
 def measure(name: str, quick: bool) -> list[Row]:
@@ -75,7 +89,10 @@ def measure(name: str, quick: bool) -> list[Row]:
         )
         if not out.exists():
             raise SystemExit(f"benchmarks.{name} ended with exit code {process.returncode}")
-        rows = [Row(**row) for row in json.loads(out.read_text())]
+        rows = [
+            replace(from_json(row), subject=name, quick=quick)
+            for row in json.loads(out.read_text())
+        ]
     print(f"{name}: {time.perf_counter() - started:.0f} s", file=sys.stderr)
     return rows
 
@@ -109,18 +126,22 @@ def processor() -> str:
     return names[0] if names else platform.processor() or platform.machine()
 
 
-def render(measured: Mapping[str, Sequence[Row]], where: str, *, quick: bool) -> str:
+def render(rows: Sequence[Row], where: str) -> str:
     """The page: a table for each subject, with the floors and whether they hold."""
     lines = [
         "# What was measured",
         "",
-        f"Made by `make bench{' ARGS=--quick' if quick else ''}` on: {where}.",
+        f"Made by `make bench` on: {where}. A part headed quick is of `make bench ARGS=--quick`: "
+        "fewer rounds on smaller inputs.",
         "",
-        "What is compared runs in turns; a ratio is the median of the ratios of its rounds.",
+        "What is compared runs in turns; a ratio is the median of the ratios of its rounds, of "
+        "corruptions that of the best rounds.",
     ]
-    for name, rows in measured.items():
-        lines += ["", f"## {SUBJECTS[name]}", "", *table(rows)]
-        if name == "growth" and not quick:
+    for name, group in itertools.groupby(rows, key=lambda row: row.subject):
+        part = list(group)
+        quick = " (quick)" if part[0].quick else ""
+        lines += ["", f"## {SUBJECTS[name]}{quick}", "", *table(part)]
+        if name == "growth":
             lines += ["", "![Time and memory against the size of the work](../docs/growth.png)"]
     return "\n".join(lines) + "\n"
 

@@ -69,8 +69,7 @@ def measure(quick: bool) -> list[Row]:
         ]
     components = eval_components(2 if quick else 9)
     curves += [components, *eval_batch(1 if quick else 5)]
-    if not quick:
-        draw(curves)
+    draw(curves)
     return [*itertools.chain.from_iterable(map(rows, curves)), large_over_small(components)]
 
 

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -36,6 +37,10 @@ class Figure:
         """The ratio in each round: neighbours in time share a busy spell of the machine."""
         return Figure(tuple(a / b for a, b in zip(self.rounds, other.rounds, strict=True)))
 
+    def least_over(self, other: Figure) -> Compared:
+        """The ratio of the least disturbed rounds of both, with the spread of all rounds."""
+        return Compared(min(self.rounds) / min(other.rounds), self.over(other).spread)
+
     def rate(self, count: float) -> Figure:
         """So many things a second, where this is the seconds that they took."""
         return Figure(tuple(count / seconds for seconds in self.rounds))
@@ -43,6 +48,14 @@ class Figure:
     def times(self, factor: float) -> Figure:
         """In another unit."""
         return Figure(tuple(factor * value for value in self.rounds))
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A value that is no median, and the spread that belongs to it."""
+
+    value: float
+    spread: tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -56,6 +69,8 @@ class Row:
     bound: str | None = None
     holds: bool | None = None
     spread: tuple[float, float] | None = None
+    subject: str = ""  # whose page's part it stands in
+    quick: bool = False
 
     def cells(self) -> list[str]:
         """What the page's table shows of it."""
@@ -66,20 +81,22 @@ class Row:
         return [self.name, f"{self.value:.4g} {self.unit}", between, floor, holds]
 
 
-def row(name: str, figure: Figure | float, unit: str = "×") -> Row:
+def row(name: str, figure: Figure | Compared | float, unit: str = "×") -> Row:
     """A figure without a floor."""
     if isinstance(figure, Figure):
         return Row(name, figure.median, unit, spread=figure.spread)
+    if isinstance(figure, Compared):
+        return Row(name, figure.value, unit, spread=figure.spread)
     return Row(name, figure, unit)
 
 
-def at_least(name: str, figure: Figure | float, floor: float, unit: str = "×") -> Row:
+def at_least(name: str, figure: Figure | Compared | float, floor: float, unit: str = "×") -> Row:
     """A figure that must not be lower."""
     plain = row(name, figure, unit)
     return Row(name, plain.value, unit, floor, "least", plain.value >= floor, plain.spread)
 
 
-def at_most(name: str, figure: Figure | float, floor: float, unit: str = "×") -> Row:
+def at_most(name: str, figure: Figure | Compared | float, floor: float, unit: str = "×") -> Row:
     """A figure that must not be higher."""
     plain = row(name, figure, unit)
     return Row(name, plain.value, unit, floor, "most", plain.value <= floor, plain.spread)
@@ -138,13 +155,19 @@ def _largest(process: psutil.Popen) -> int:
 
 def table(rows: Sequence[Row]) -> list[str]:
     """The rows as a Markdown table."""
-    head = ["| what | median | smallest to largest | floor | holds |", "|---|---:|---:|---:|---|"]
+    head = ["| what | measured | smallest to largest | floor | holds |", "|---|---:|---:|---:|---|"]
     return head + [f"| {' | '.join(each.cells())} |" for each in rows]
 
 
 def to_json(rows: Sequence[Row]) -> str:
     """The rows for programs."""
     return json.dumps([asdict(each) for each in rows], indent=1) + "\n"
+
+
+def from_json(stored: Mapping[str, Any]) -> Row:
+    """A row as :func:`to_json` wrote it."""
+    spread = stored.get("spread")
+    return Row(**{**stored, "spread": None if spread is None else (spread[0], spread[1])})
 
 
 def alone(measure: Callable[[bool], list[Row]], words: Sequence[str]) -> int:

@@ -8,7 +8,17 @@ import pytest
 
 from benchmarks import readme
 from benchmarks.growth import Curve
-from benchmarks.measuring import Figure, Row, alternate, at_least, at_most, row, table, to_json
+from benchmarks.measuring import (
+    Figure,
+    Row,
+    alternate,
+    at_least,
+    at_most,
+    from_json,
+    row,
+    table,
+    to_json,
+)
 from benchmarks.paper_scale import duration, makespan, networks
 
 
@@ -18,6 +28,8 @@ def test_a_ratio_is_taken_round_by_round():
     assert slow.over(fast).median == 2
     assert slow.over(fast).spread == (2, 4)
     assert fast.rate(30).rounds == (6.0, 3.0, 5.0)
+    assert slow.least_over(fast).value == 2
+    assert slow.least_over(fast).spread == (2, 4)
 
 
 def test_what_is_compared_takes_turns_and_the_first_is_not_counted():
@@ -42,8 +54,7 @@ def test_a_floor_holds_on_its_own_side_only():
 
 def test_rows_come_back_from_json_and_show_their_floor():
     rows = [at_least("fast", Figure((4.0, 6.0)), 4), row("plain", 3.0, "ms")]
-    back = [Row(**each) for each in json.loads(to_json(rows))]
-    assert [each.cells() for each in back] == [each.cells() for each in rows]
+    assert [from_json(each) for each in json.loads(to_json(rows))] == rows
     assert table(rows)[2:] == ["| fast | 5 × | 4 to 6 | ≥ 4 | yes |", "| plain | 3 ms |  |  |  |"]
 
 

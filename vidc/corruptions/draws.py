@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.random.bit_generator import ISeedSequence
 from numpy.typing import NDArray
 
 from vidc.errors import InputError
@@ -25,6 +26,7 @@ BLOCK = 16
 TABLE_STEP = 2.0**-18
 # Streams may be entered at a negative block; they start far from where the counter wraps.
 _ORIGIN = 1 << 128
+_WORD = (1 << 64) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +56,10 @@ class Stream:
     def __init__(self, name: tuple[int | str, ...], block: int = 0) -> None:
         """Start at a block of the stream; any place in it costs the same."""
         digest = hashlib.sha256(json.dumps(name).encode()).digest()
-        philox_key = np.frombuffer(digest, "<u8", count=2).astype(np.uint64, copy=False)
-        self._philox = np.random.Philox(key=philox_key, counter=_ORIGIN + block)
+        self._philox = np.random.Philox(
+            _KeyOnly(digest),  # type: ignore[arg-type]  # its stub knows SeedSequence alone
+            counter=_counter(block),
+        )
 
     def indices(self, count: int) -> Indices:
         """The next ``count`` indices, each uniform over the table; whole words are used up."""
@@ -66,6 +70,23 @@ class Stream:
     def between(self, low: float, high: float) -> float:
         """The middle of one of the 65,536 equal parts of a range."""
         return low + (high - low) * (int(self.indices(1)[0]) + 0.5) / TABLE_SIZE
+
+
+class _KeyOnly(ISeedSequence):
+    """Gives Philox its key. Philox(key=...) would ask the system for a seed that it never uses."""
+
+    def __init__(self, digest: bytes) -> None:
+        self._key = np.frombuffer(digest, "<u8", count=2).astype(np.uint64, copy=False)
+
+    def generate_state(self, n_words: int, dtype: Any = np.uint64) -> NDArray[np.uint64]:
+        """The two words of the key, whatever is asked for: Philox asks for two."""
+        return self._key
+
+
+def _counter(block: int) -> NDArray[np.uint64]:
+    """The 256-bit counter at a block of a stream, lowest word first."""
+    place = _ORIGIN + block
+    return np.array([place >> shift & _WORD for shift in (0, 64, 128, 192)], np.uint64)
 
 
 def frame_stream(key: Key, corruption: str, severity: int) -> Stream:
