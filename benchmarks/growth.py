@@ -247,8 +247,8 @@ def draw(curves: Sequence[Curve]) -> None:
         slope, start = curve.line()
         ends = np.array([0, max(curve.places)])
         panel.plot(ends, start + slope * ends, color="#d55e00", linewidth=1)
-        panel.set(title=curve.title, xlabel=curve.against, ylabel=curve.unit)
-        panel.set_ylim(bottom=0)
+        panel.set(xlabel=curve.against, ylabel=curve.unit, ylim=(0, 1.1 * max(high)))
+        panel.set_title(curve.title, fontsize="medium")
         panel.grid(alpha=0.3)
     canvas.savefig(PICTURE, dpi=100)
 
