@@ -1,8 +1,11 @@
-"""The seventeen others: the package's own pixels, its random state borrowed and given back."""
+"""The seventeen others: the package's own pixels, and nobody else's random state touched."""
 
 import random
+import threading
+import time
 
 import imagecorruptions
+import imagecorruptions.corruptions as package_parts
 import numpy as np
 import pytest
 
@@ -40,7 +43,7 @@ def test_global_state_is_given_back(name):
 
 def test_global_state_is_given_back_after_a_failure(monkeypatch):
     def fail(*arguments, **named):
-        np.random.normal(size=10)  # noqa: NPY002
+        package_parts.np.random.normal(size=10)
         raise RuntimeError("broken")
 
     monkeypatch.setattr(imagecorruptions, "corrupt", fail)
@@ -48,6 +51,30 @@ def test_global_state_is_given_back_after_a_failure(monkeypatch):
     with pytest.raises(RuntimeError, match="broken"):
         corrupt(pictures.integers(40, 40), "fog", 4, KEY)
     assert np.array_equal(np.random.get_state()[1], before)  # noqa: NPY002
+    assert package_parts.np is np
+
+
+@pytest.mark.parametrize("name", ["fog", "shot_noise"])
+def test_another_thread_may_draw_meanwhile(name):
+    """It changes no pixel, and what it draws is what it would have drawn alone."""
+    frame = pictures.made(3, 224, 224)
+    expected = corrupt(frame, name, 3, KEY)
+    drawn, done = [], threading.Event()
+
+    def draw():
+        while not done.is_set():
+            drawn.append(np.random.random())  # noqa: NPY002
+            time.sleep(0)  # so that the threads take turns
+
+    np.random.seed(1)  # noqa: NPY002
+    other = threading.Thread(target=draw)
+    other.start()
+    found = [corrupt(frame, name, 3, KEY) for _ in range(10)]
+    done.set()
+    other.join()
+    assert all(np.array_equal(one, expected) for one in found)
+    np.random.seed(1)  # noqa: NPY002
+    assert drawn == np.random.random(len(drawn)).tolist()  # noqa: NPY002
 
 
 RANDOM = sorted(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
@@ -41,7 +42,7 @@ SMALLEST = 32
 # generator with it, which nothing but numba code can see.)
 SEEDED = ("impulse_noise", "glass_blur")
 
-# The package draws from numpy's global state, which all threads of a process share.
+# What the package takes for numpy's random numbers is one thing for all threads of a process.
 _STATE = threading.Lock()
 
 
@@ -52,7 +53,7 @@ class Packaged:
         self.name = name
 
     def __call__(self, frame: Pixels, severity: int, key: Key, *, coherent: bool) -> Pixels:
-        """The package's own pixels, with its random state seeded from the key."""
+        """The package's own pixels, with its random numbers seeded from the key."""
         import imagecorruptions
 
         height, width, channels = frame.shape
@@ -62,17 +63,36 @@ class Packaged:
                 f"{SMALLEST} x {SMALLEST} pixels."
             )
         seed = draws.frame_stream(key, self.name, severity).indices(2).view("<u4")[0]
-        arguments = {"seed": int(seed)} if self.name in SEEDED else {}
-        with _STATE, _seeded(int(seed)):
-            out = imagecorruptions.corrupt(frame, severity, self.name, **arguments)
+        with _STATE:
+            if self.name in SEEDED:
+                out = imagecorruptions.corrupt(frame, severity, self.name, seed=int(seed))
+            else:
+                with _seeded(int(seed)):
+                    out = imagecorruptions.corrupt(frame, severity, self.name)
         return np.ascontiguousarray(out[..., :channels], np.uint8)
 
 
 @contextmanager
 def _seeded(seed: int) -> Iterator[None]:
-    before = np.random.get_state()  # noqa: NPY002
-    np.random.seed(seed)  # noqa: NPY002
+    """The package draws as if numpy's global state had the seed, and does not touch that state.
+
+    Another thread may draw from numpy's global state meanwhile. If the package did so too, that
+    would change these pixels, and the other thread would get the seed's numbers.
+    """
+    from imagecorruptions import corruptions as package
+
+    package.np = _Numpy(seed)
     try:
         yield
     finally:
-        np.random.set_state(before)  # noqa: NPY002
+        package.np = np
+
+
+class _Numpy:
+    """numpy, with random numbers of its own."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = np.random.RandomState(seed)  # noqa: NPY002
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np, name)
