@@ -6,6 +6,7 @@ import time
 
 import imagecorruptions
 import imagecorruptions.corruptions as package_parts
+import numba
 import numpy as np
 import pytest
 
@@ -75,6 +76,21 @@ def test_another_thread_may_draw_meanwhile(name):
     assert all(np.array_equal(one, expected) for one in found)
     np.random.seed(1)  # noqa: NPY002
     assert drawn == np.random.random(len(drawn)).tolist()  # noqa: NPY002
+
+
+@numba.njit
+def numbas_draws(seed, count):
+    if seed >= 0:
+        np.random.seed(seed)  # noqa: NPY002
+    return np.random.random(count)  # noqa: NPY002
+
+
+@pytest.mark.parametrize("name", ["glass_blur", "fog"])
+def test_numbas_state_is_left_alone(name):
+    expected = numbas_draws(3, 8)
+    first = numbas_draws(3, 4)
+    corrupt(pictures.integers(40, 40), name, 4, KEY)
+    assert np.array_equal(np.concatenate([first, numbas_draws(-1, 4)]), expected)
 
 
 RANDOM = sorted(

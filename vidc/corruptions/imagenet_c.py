@@ -7,8 +7,7 @@ defocus_blur and frost also on the processor, by whose instructions OpenCV round
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -38,8 +37,7 @@ NAMES = (
     "saturate",
 )
 SMALLEST = 32
-# These two do not read numpy's global state: they take a seed. (glass_blur seeds numba's own
-# generator with it, which nothing but numba code can see.)
+# These two do not read numpy's global state: they take a seed.
 SEEDED = ("impulse_noise", "glass_blur")
 
 # What the package takes for numpy's random numbers is one thing for all threads of a process.
@@ -54,8 +52,6 @@ class Packaged:
 
     def __call__(self, frame: Pixels, severity: int, key: Key, *, coherent: bool) -> Pixels:
         """The package's own pixels, with its random numbers seeded from the key."""
-        import imagecorruptions
-
         height, width, channels = frame.shape
         if min(height, width) < SMALLEST:
             raise InputError(
@@ -63,36 +59,45 @@ class Packaged:
                 f"{SMALLEST} x {SMALLEST} pixels."
             )
         seed = draws.frame_stream(key, self.name, severity).indices(2).view("<u4")[0]
+        make = _made_with_seed if self.name in SEEDED else _made
         with _STATE:
-            if self.name in SEEDED:
-                out = imagecorruptions.corrupt(frame, severity, self.name, seed=int(seed))
-            else:
-                with _seeded(int(seed)):
-                    out = imagecorruptions.corrupt(frame, severity, self.name)
+            out = make(frame, severity, self.name, int(seed))
         return np.ascontiguousarray(out[..., :channels], np.uint8)
 
 
-@contextmanager
-def _seeded(seed: int) -> Iterator[None]:
-    """The package draws as if numpy's global state had the seed, and does not touch that state.
+def _made(frame: Pixels, severity: int, name: str, seed: int) -> Pixels:
+    """As if numpy's global state had the seed; that state is not touched.
 
     Another thread may draw from numpy's global state meanwhile. If the package did so too, that
     would change these pixels, and the other thread would get the seed's numbers.
     """
+    import imagecorruptions
     from imagecorruptions import corruptions as package
 
     package.np = _Numpy(seed)
     try:
-        yield
+        return imagecorruptions.corrupt(frame, severity, name)  # type: ignore[no-any-return]
     finally:
         package.np = np
+
+
+def _made_with_seed(frame: Pixels, severity: int, name: str, seed: int) -> Pixels:
+    """In a thread of its own, for glass_blur seeds numba's generator.
+
+    Each thread has one: the caller's, which code of theirs may draw from, is left as it is.
+    """
+    import imagecorruptions
+
+    with ThreadPoolExecutor(1) as thread:
+        made = thread.submit(imagecorruptions.corrupt, frame, severity, name, seed=seed)
+        return made.result()  # type: ignore[no-any-return]
 
 
 class _Numpy:
     """numpy, with random numbers of its own."""
 
     def __init__(self, seed: int) -> None:
-        self.random = np.random.RandomState(seed)  # noqa: NPY002
+        self.random = np.random.RandomState(seed)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(np, name)
