@@ -52,6 +52,17 @@ def test_any_size_works_and_the_input_stays(height, width, channels, name, sever
     assert np.array_equal(out, corrupt(before, name, severity, key, temporal))
 
 
+@pytest.mark.parametrize("channels", [1, 3])
+@pytest.mark.parametrize("name", names())
+def test_the_result_is_the_callers_to_write_in(name, channels):
+    frame = pictures.integers(40, 44, channels)
+    frame.flags.writeable = False
+    out = corrupt(frame, name, 3, KEY)
+    assert out.flags.writeable
+    assert out.flags.c_contiguous
+    assert not np.shares_memory(out, frame)
+
+
 @pytest.mark.parametrize("name", names())
 def test_memory_layout_does_not_matter(name):
     frame = pictures.integers(48, 40)

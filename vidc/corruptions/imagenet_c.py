@@ -62,7 +62,8 @@ class Packaged:
         make = _made_with_seed if self.name in SEEDED else _made
         with _STATE:
             out = make(frame, severity, self.name, int(seed))
-        return np.ascontiguousarray(out[..., :channels], np.uint8)
+        # A copy: some of them are a view on memory of Pillow's, closed to writing.
+        return np.array(out[..., :channels], np.uint8, order="C")
 
 
 def _made(frame: Pixels, severity: int, name: str, seed: int) -> Pixels:
