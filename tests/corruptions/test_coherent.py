@@ -10,6 +10,7 @@ from tests.reference import pictures, weather_loops
 from vidc.corruptions import Key, corrupt, lattice
 from vidc.corruptions import rain as rain_module
 from vidc.corruptions import snow as snow_module
+from vidc.errors import InputError
 
 WEATHER = ("snow", "rain")
 SNOW, RAIN = snow_module.SEVERITIES, rain_module.SEVERITIES
@@ -171,6 +172,26 @@ def test_density_is_that_of_iid_weather_and_does_not_drift(name, severity):
     still = mean_and_spread("iid", 0)
     for start in (0, 1_000, 1_000_000):
         assert mean_and_spread("coherent", start) == pytest.approx(still, rel=0.06)
+
+
+@pytest.mark.parametrize("name", WEATHER)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_farthest_frames_have_weather_too(name, sign):
+    def mean_and_spread(start):
+        layers = [layer(name, 5, f"video {i}", start - sign * i) for i in range(20)]
+        return np.mean(layers), np.std(layers)
+
+    assert mean_and_spread(sign * 2**40) == pytest.approx(mean_and_spread(100), rel=0.06)
+
+
+@pytest.mark.parametrize("frame", [2**40 + 1, -(2**40) - 1, 2**60, -(10**30)])
+@pytest.mark.parametrize("name", WEATHER)
+def test_a_frame_too_far_is_told(name, frame):
+    """Such as a time in nanoseconds, which is no frame number."""
+    picture = pictures.integers(40, 40)
+    with pytest.raises(InputError, match=f"key.frame must be from .*coherent.*, not {frame}.$"):
+        corrupt(picture, name, 5, Key(0, "lasot", "bird-3", frame), "coherent")
+    assert corrupt(picture, name, 5, Key(0, "lasot", "bird-3", frame)).shape == picture.shape
 
 
 @pytest.mark.parametrize("name", WEATHER)

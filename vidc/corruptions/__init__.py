@@ -18,6 +18,8 @@ __all__ = ["RECIPE_VERSION", "TEMPORAL", "Key", "corrupt", "names"]
 # Stored in every manifest. The pixels that a key gives change with this and with nothing else.
 RECIPE_VERSION = "1"
 TEMPORAL = ("iid", "coherent")
+# Up to here the way that weather has gone is held to a small part of a pixel.
+LAST_COHERENT_FRAME = 1 << 40
 
 
 def corrupt(frame: Pixels, name: str, severity: int, key: Key, temporal: str = "iid") -> Pixels:
@@ -33,6 +35,11 @@ def corrupt(frame: Pixels, name: str, severity: int, key: Key, temporal: str = "
         raise InputError(f"key must be a vidc.corruptions.Key, not a {type(key).__name__}.")
     if temporal not in TEMPORAL:
         raise unknown("temporal", temporal, TEMPORAL)
+    if temporal == "coherent" and abs(int(key.frame)) > LAST_COHERENT_FRAME:
+        raise InputError(
+            f"key.frame must be from -{LAST_COHERENT_FRAME} to {LAST_COHERENT_FRAME} where weather "
+            f"moves (temporal='coherent'), not {key.frame}."
+        )
     return corruption(np.ascontiguousarray(frame), level, key, coherent=temporal == "coherent")
 
 
