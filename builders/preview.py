@@ -23,6 +23,7 @@ examples:
 SEVERITIES = (1, 2, 3, 4, 5)
 FRAMES_A_SECOND = 25
 TILES_IN_A_ROW = 4
+LARGEST_VIDEO = 8191  # MPEG-4 has 13 bits for a picture's height and width
 
 
 @dataclass(frozen=True)
@@ -128,8 +129,14 @@ def _encode(file: Path, pictures: Iterator[Pixels]) -> int:
 
     first = next(pictures)
     height, width = first.shape[:2]
+    if max(height, width) > LARGEST_VIDEO:
+        raise InputError(
+            f"the video would be of {height} x {width} pixels and an MP4 has at most "
+            f"{LARGEST_VIDEO} each way: give a smaller --size or fewer --corruptions."
+        )
     code = cv2.VideoWriter.fourcc(*"mp4v")
-    writer = cv2.VideoWriter(str(file), code, FRAMES_A_SECOND, (width, height))
+    # FFmpeg takes what stands before a colon for a protocol, unless the path starts at the root.
+    writer = cv2.VideoWriter(str(file.absolute()), code, FRAMES_A_SECOND, (width, height))
     if not writer.isOpened():
         raise InputError(f"--out {file.parent}: OpenCV cannot write an MP4 file there.")
     count = 0
@@ -137,7 +144,21 @@ def _encode(file: Path, pictures: Iterator[Pixels]) -> int:
         writer.write(cv2.cvtColor(picture, cv2.COLOR_RGB2BGR))
         count += 1
     writer.release()
+    _check_whole(file, count)
     return count
+
+
+def _check_whole(file: Path, count: int) -> None:
+    """OpenCV does not tell that a disk is full: the end of the file, where its index is, tells."""
+    import cv2
+
+    video = cv2.VideoCapture(str(file.absolute()))
+    found = int(video.get(cv2.CAP_PROP_FRAME_COUNT)) if video.isOpened() else 0
+    video.release()
+    if found != count:
+        raise InputError(
+            f"--out {file.parent}: only a part of the video could be written there: make room."
+        )
 
 
 def _tiles(shot: Shot, corruptions: Sequence[str], severity: int, temporal: str) -> Pixels:
@@ -151,7 +172,7 @@ def _tiles(shot: Shot, corruptions: Sequence[str], severity: int, temporal: str)
 
 
 def _chosen(asked: Sequence[str]) -> tuple[str, ...]:
-    if list(asked) == ["all"]:
+    if "all" in asked:
         return names()
     for name in asked:
         if name not in names():

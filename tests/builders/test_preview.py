@@ -2,6 +2,9 @@
 
 import errno
 import os
+import subprocess
+import sys
+from pathlib import Path
 
 import cv2
 import numpy as np
@@ -49,7 +52,8 @@ def test_a_sheet_holds_the_clean_frame_and_all_severities(photo, tmp_path, capsy
     assert str(out) in capsys.readouterr().out
 
 
-def test_all_twenty_fit_on_a_sheet(photo, tmp_path):
+@pytest.mark.parametrize("asked", [["all"], ["snow", "all"]], ids=" ".join)
+def test_all_twenty_fit_on_a_sheet(asked, photo, tmp_path):
     out = tmp_path / "sheet.png"
     main(
         [
@@ -59,7 +63,7 @@ def test_all_twenty_fit_on_a_sheet(photo, tmp_path):
             "--size",
             "56",
             "--corruptions",
-            "all",
+            *asked,
             "--out",
             str(out),
         ]
@@ -98,6 +102,41 @@ def test_a_video_shows_the_clip_under_each_corruption(photo, tmp_path):
         tile = frame[-224 - sheet.GAP : -sheet.GAP, -224 - sheet.GAP : -sheet.GAP]
         off = [np.abs(tile.astype(float) - other).mean() for other in (snow, clean)]
         assert off[0] < 0.5 * off[1]
+
+
+def test_a_video_may_have_a_colon_in_its_name(photo, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    arguments = ["--frame", str(photo), "--video", "--frames", "2", "--out", "rain-12:30.mp4"]
+    assert main(["preview", *arguments]) == 0
+    assert len(frames_of(tmp_path / "rain-12:30.mp4")) == 2
+
+
+def test_a_video_larger_than_its_format_is_told(photo, tmp_path):
+    """Four tiles of 2048 pixels and the gaps between them are more than 13 bits hold."""
+    out = ["--out", str(tmp_path / "clip.mp4")]
+    many = ["--size", "2048", "--frames", "1", "--corruptions", "rain", "rain", "rain"]
+    with pytest.raises(InputError, match=r"x 8222 pixels .* 8191 .* fewer --corruptions"):
+        main(["preview", "--frame", str(photo), "--video", *many, *out])
+    assert [file.name for file in tmp_path.iterdir()] == ["photo.png"]
+
+
+def test_a_video_that_was_cut_off_is_told(photo, tmp_path):
+    """The command runs where files may not grow beyond 16 KiB, as on a disk that is full."""
+    arguments = ["--frame", str(photo), "--video", "--frames", "12"]
+    code = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 14, 1 << 14)); "
+        "from vidc.build import main; main(sys.argv[1:])"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code, "preview", *arguments, "--out", str(tmp_path / "clip.mp4")],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode != 0
+    assert "only a part of the video could be written" in run.stderr
+    assert [file.name for file in tmp_path.iterdir()] == ["photo.png"]
 
 
 def read_resized(photo):
