@@ -78,7 +78,7 @@ class _Build:
         check_folder(self._out, self._plan, self._versions)
         manifest = self._manifest()
         todo = self._todo(manifest)
-        if manifest and not todo and not self._work.path.exists():
+        if manifest and not todo and not self._work.path.exists() and self._has_card(manifest):
             summary.say(f"{self._request.out} is finished: {summary.one_line(manifest)}")
             return manifest
         summary.show_plan(self._plan, self._request.engine, self._request.share)
@@ -117,6 +117,11 @@ class _Build:
 
     def _manifest(self) -> Manifest | None:
         return manifests.read(self._out) if manifests.exists(self._out) else None
+
+    def _has_card(self, manifest: Manifest) -> bool:
+        from vidc.builders import card
+
+        return card.is_whole(self._out, manifest)
 
     def _todo(self, manifest: Manifest | None) -> list[Task]:
         """The tasks of this share that are not finished, or whose files are gone."""

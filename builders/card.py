@@ -49,6 +49,11 @@ def write(folder: Path) -> None:
     write_whole(folder / FILE, render(manifest).encode())
 
 
+def is_whole(folder: Path, manifest: Manifest) -> bool:
+    """Whether README.md and all its pictures are there."""
+    return all((folder / name).is_file() for name in (FILE, *assets.names(manifest)))
+
+
 def render(manifest: Manifest, repo: str | None = None, *, recipe_only: bool = False) -> str:
     """The text of README.md; ``repo`` is its Hub id where it is known."""
     import yaml

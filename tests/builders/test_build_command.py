@@ -21,7 +21,7 @@ def root(tmp_path):
 
 @pytest.fixture(autouse=True)
 def _quick_card(monkeypatch):
-    monkeypatch.setattr("vidc.builders.card.write", lambda folder: None)
+    monkeypatch.setattr("vidc.builders.card.write", builds.write_card)
 
 
 @pytest.mark.parametrize("name", ["summary", "settings", "command"])

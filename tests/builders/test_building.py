@@ -26,11 +26,7 @@ def root(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def _quick_card(monkeypatch):
     """The card is looked at elsewhere, and takes longer than these builds."""
-    monkeypatch.setattr("vidc.builders.card.write", _write_card)
-
-
-def _write_card(folder):
-    (folder / "README.md").write_text("card\n")
+    monkeypatch.setattr("vidc.builders.card.write", builds.write_card)
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +34,7 @@ def wanted(root, tmp_path_factory):
     """Every file of an undisturbed build in one process."""
     out = tmp_path_factory.mktemp("wanted") / "out"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("vidc.builders.card.write", _write_card)
+        patch.setattr("vidc.builders.card.write", builds.write_card)
         build(builds.request(root, out))
     return builds.contents(out)
 
@@ -59,6 +55,16 @@ def test_a_finished_build_is_left_alone(root, wanted, tmp_path, capsys):
     assert build(builds.request(root, out)) == first
     assert "is finished: 9 videos, 36 frames" in capsys.readouterr().out
     assert {path: path.stat().st_mtime_ns for path in out.rglob("*")} == before
+
+
+@pytest.mark.parametrize("name", ["README.md", "assets/clip.webp"])
+def test_a_card_that_has_gone_is_written_again(name, root, wanted, tmp_path):
+    out = tmp_path / "out"
+    build(builds.request(root, out))
+    (out / name).unlink()
+    build(builds.request(root, out))
+    assert builds.contents(out) == wanted
+    assert not (out / ".vidc").exists()
 
 
 @pytest.mark.parametrize(
