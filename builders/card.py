@@ -201,7 +201,7 @@ def _split_words(manifest: Manifest, source_name: str) -> str:
 def _skipped_words(manifest: Manifest) -> str:
     words = []
     if manifest.recipe.stride > 1:
-        words.append(f"Of each video every {manifest.recipe.stride}th frame is kept.")
+        words.append(f"Of each video every {_ordinal(manifest.recipe.stride)} frame is kept.")
     limit = manifest.build.limit_videos
     if limit is not None:
         words.append(f"Of the split's videos only the first {limit:,} were taken.")
@@ -259,6 +259,16 @@ def spans(numbers: Sequence[int]) -> str:
         members = [number for _, number in run]
         parts.append(f"{members[0]}–{members[-1]}" if len(members) > 1 else str(members[0]))
     return ", ".join(parts)
+
+
+def _ordinal(number: int) -> str:
+    """A number as a place in an order.
+
+    >>> [_ordinal(number) for number in (2, 3, 10, 12, 21)]
+    ['2nd', '3rd', '10th', '12th', '21st']
+    """
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{'th' if number % 100 in (11, 12, 13) else ending}"
 
 
 def _listed(words: Sequence[str]) -> str:

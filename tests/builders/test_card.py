@@ -199,6 +199,7 @@ def test_the_rain_is_told_where_there_is_rain(manifest):
     recipe = dataclasses.replace(manifest.recipe, corruptions=(("snow", 5),))
     without = dataclasses.replace(manifest, recipe=recipe)
     assert "#### Rain" not in card.render(without)
+    assert "see below" not in card.render(without)
     assert assets.RAIN not in assets.names(without)
 
 
@@ -281,6 +282,17 @@ def test_it_says_of_another_split_that_it_is_another(manifest):
     assert "networks are not trained on it" in tested
     assert "280 testing" not in trained
     assert "| split | `train` | asked for |" in trained
+
+
+def test_what_was_asked_for_is_not_given_the_default_s_reason(manifest):
+    usual = card.render(recipe_of(manifest, corruptions=(("snow", 5),)))
+    assert "| severity | 5 | not stated; ImageNet-C's results are mostly reported at 5 |" in usual
+    assert "| file format | PNG | JPEG's 4:2:0 takes away" in usual
+    jpeg = {"format": "jpeg", "quality": 85, "subsampling": "420", "stride": 2}
+    other = card.render(recipe_of(manifest, corruptions=(("snow", 3),), **jpeg))
+    assert "| severity | 3 | asked for; ImageNet-C's results are mostly reported at 5 |" in other
+    assert "4:2:0 | asked for; PNG is the default, as JPEG's 4:2:0 takes away" in other
+    assert "every 2nd frame is kept" in other
 
 
 def test_it_says_what_moving_snow_is(manifest):
