@@ -129,6 +129,8 @@ def _tell(found: Comparison, manifest: Manifest, args: argparse.Namespace) -> in
     if len(lines) > _SHOWN:
         say(f"and {len(lines) - _SHOWN:,} more")
     say(f"{args.out} is not the recorded dataset: {len(lines):,} of {found.frames:,} frames differ")
+    # What is finished is not built again, whatever has changed in --root since.
+    say(f"with other clean videos in {args.root}, delete {args.out} and give the command again")
     return DIFFERENT
 
 
