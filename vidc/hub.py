@@ -169,12 +169,24 @@ def _sentence(repo: str, failure: BaseException) -> str:
     if status == 401:
         return "the Hub refuses this token: log in again with 'hf auth login'."
     if status == 403:
-        return f"this account has no right to do that with {repo}: ask its owner, or use yours."
+        return (
+            f"this account has no right to do that with {repo}{_said(failure)}: ask its owner, or "
+            "use yours."
+        )
     if status is not None:
-        return f"the Hub answered {status} for {repo}: repeat the command later, it continues."
+        return (
+            f"the Hub answered {status} for {repo}{_said(failure)}: repeat the command later, it "
+            "continues."
+        )
     if isinstance(failure, OSError) and failure.strerror:
         return f"{repo} could not be read or written: {failure.strerror}."
     return f"the Hub cannot be reached for {repo}: check the network, then repeat the command."
+
+
+def _said(failure: BaseException) -> str:
+    """The Hub's own words: a full store and an invalid card are refused with the same numbers."""
+    words = " ".join(str(getattr(failure, "server_message", None) or "").split()).rstrip(".")
+    return f" ({words})" if words else ""
 
 
 def status_of(failure: BaseException) -> int | None:

@@ -181,6 +181,7 @@ def test_the_token_is_written_nowhere(hub, environment, dataset, tmp_path):
     )
     assert failed["code"] == without["code"] == odd["code"] == 2
     assert "letters that no token has" in odd["err"]
+    assert "(fault)" in failed["err"]  # the Hub's own words
     hub.faults.clear()
     (published,) = run_all([(secret, ["publish", dataset, NAME])], environment())
     assert published["code"] == 0, published["err"]
