@@ -125,25 +125,39 @@ class Remote:
 
     def _check_name(self, manifest: Manifest, plan: Plan, held: dict[str, RepoFile]) -> None:
         others = sorted(held.keys() - plan.shards.keys() - plan.small.keys() - {_NOT_OURS})
-        frames = [name for name in others if name.startswith("data/")]
+        frames = [
+            name
+            for name in others
+            if name.startswith("data/") and not name.startswith(f"data/{ANNOTATIONS}/")
+        ]
         if plan.recipe_only and frames:
             # Deleting them would not help: they would stay in the repository's history.
             raise InputError(
                 f"{self.repo} holds frames (for one, {frames[0]}): publish the recipe under "
                 "another name."
             )
-        if manifests.FILE in held:
-            path = self._api.hf_hub_download(self.repo, manifests.FILE, repo_type="dataset")
-            name = manifests.read(Path(path).parent).name
+        name = self._held_name() if manifests.FILE in held else None
+        if name is not None:
             if name != manifest.name:
                 raise InputError(
                     f"{self.repo} holds the dataset {name}, not {manifest.name}: choose another "
                     "name."
                 )
-        elif others:
+            return
+        # A manifest.json that is not ours is as much another's as any other file.
+        others += [manifests.FILE] if manifests.FILE in held else []
+        if others:
             raise InputError(
                 f"{self.repo} holds something else (for one, {others[0]}): choose another name."
             )
+
+    def _held_name(self) -> str | None:
+        """What the dataset there is called; None where its manifest.json is none of ours."""
+        path = self._api.hf_hub_download(self.repo, manifests.FILE, repo_type="dataset")
+        try:
+            return manifests.read(Path(path).parent).name
+        except InputError:
+            return None
 
     def create(self, *, public: bool) -> None:
         """Make the repository where there is none."""

@@ -110,6 +110,8 @@ def test_every_refusal_is_one_sentence_and_leaves_nothing(hub, environment, data
     hub.repos["org/other"] = Repo(private=True)
     other = (dataset / "manifest.json").read_text().replace("imagenet-vid-c", "another-c")
     hub.repos["org/other"].commit({"manifest.json": Stored(other.encode(), False)})
+    hub.repos["org/app"] = Repo(private=True)
+    hub.repos["org/app"].commit({"manifest.json": Stored(b'{"name": "an app"}', False)})
     hub.repos["org/open"] = Repo(private=False)
     hub.repos["org/open"].commit({".gitattributes": Stored(b"", False)})
     before = {name: repo.head for name, repo in hub.repos.items()}
@@ -119,6 +121,7 @@ def test_every_refusal_is_one_sentence_and_leaves_nothing(hub, environment, data
         ("hf_stranger", [dataset, NAME], "no right"),
         ("hf_owner", [dataset, "org/taken"], "holds something else (for one, model.safetensors)"),
         ("hf_owner", [dataset, "org/other"], "holds the dataset another-c"),
+        ("hf_owner", [dataset, "org/app"], "org/app holds something else (for one, manifest.json)"),
         ("hf_owner", [dataset, "org/open"], "is public: give --public and --confirm-rights"),
         ("hf_owner", [dataset, NAME, "--public"], "--public needs --confirm-rights"),
         ("hf_owner", [dataset, "no-slash"], "is not a Hub id"),

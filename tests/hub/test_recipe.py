@@ -12,7 +12,9 @@ import pytest
 from PIL import Image
 
 from tests.hub.conftest import build
+from tests.hub.state import Repo, Stored
 from tests.hub.test_publish import NAME, published, run_all
+from vidc import manifest as manifests
 from vidc.builders.recipe import compare
 
 VIDEO = "ILSVRC2015_val_00000001"
@@ -37,6 +39,17 @@ def test_a_recipe_holds_labels_and_hashes_but_no_pixel(hub, environment, dataset
     assert "contact-sheet" not in card
     assert "config_name: snow" not in card
     assert f"from-recipe {NAME}" in card
+
+
+def test_a_recipe_may_follow_one_that_had_other_shards(hub, environment, dataset):
+    hub.repos[NAME] = Repo(private=True)
+    earlier = "data/annotations/val-00000-of-00009.parquet"
+    manifest = Stored((dataset / "manifest.json").read_bytes(), False)
+    hub.repos[NAME].commit({"manifest.json": manifest, earlier: Stored(b"earlier", True)})
+    done = build(["publish", dataset, NAME, "--recipe-only"], environment())
+    assert done.returncode == 0, done.stderr
+    shards = {name for name in published(hub).files if name.startswith("data/")}
+    assert shards == {name for name in manifests.read(dataset).shards if "/annotations/" in name}
 
 
 @pytest.mark.slow
