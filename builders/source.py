@@ -144,6 +144,15 @@ class LazyFrames(Sequence[SourceFrame]):
         return SourceFrame(index, self.folder / name, self.objects(index, name))
 
 
+def index_and_file(frames: Sequence[SourceFrame], position: int) -> tuple[int, Path]:
+    """Which frame it is, without a look at its annotation, which may be broken."""
+    if isinstance(frames, LazyFrames):
+        index, name = frames.entries[position]
+        return index, frames.folder / name
+    frame = frames[position]
+    return frame.index, frame.file
+
+
 def numbered_frames(folder: Path, first: int = 0) -> list[tuple[int, str]]:
     """The index and name of each numbered image file, where ``first`` is the number of index 0.
 

@@ -17,7 +17,7 @@ from vidc.builders.building import open_clean
 from vidc.builders.pipeline import prepare
 from vidc.builders.settings import Settings, from_manifest
 from vidc.builders.shards import make_row
-from vidc.builders.source import Source, SourceFrame, SourceVideo
+from vidc.builders.source import Source, SourceFrame, SourceVideo, index_and_file
 from vidc.engines import Advance, Engine, run
 from vidc.errors import InputError
 from vidc.frames import ANNOTATIONS
@@ -107,9 +107,13 @@ def _differences(job: Remake, row: dict[str, Any]) -> Iterator[str]:
 
 
 def _find(source: Source, video: SourceVideo, index: int) -> SourceFrame:
-    """The frame of a video by its index, which in a numbering with gaps is not its position."""
+    """The frame of a video by its index, which in a numbering with gaps is not its position.
+
+    The frames on the way to it may be those that --skip-broken left out: they are not read.
+    """
     frames = source.frames(video)
-    place = bisect.bisect_left(range(len(frames)), index, key=lambda at: frames[at].index)
-    if place == len(frames) or frames[place].index != index:
+    places = range(len(frames))
+    place = bisect.bisect_left(places, index, key=lambda at: index_and_file(frames, at)[0])
+    if place == len(frames) or index_and_file(frames, place)[0] != index:
         raise InputError(f"{video.folder} has no frame of index {index}")
     return frames[place]

@@ -230,6 +230,15 @@ def test_frames_are_found_by_index_where_the_numbering_has_gaps(tmp_path, monkey
     assert remake(out, root, 100, 0, builds.SERIAL) == (6, [])
 
 
+def test_frames_beside_one_that_was_left_out_are_made_again(tmp_path, monkeypatch):
+    monkeypatch.setattr("vidc.builders.card.write", lambda folder: None)
+    root = trees.write_imagenet_vid(tmp_path, {"v": 9})
+    (root / "Annotations/VID/val/v/000004.xml").write_text("<annotation><object>")
+    out = tmp_path / "out"
+    build(builds.request(root, out, skip_broken=True))
+    assert remake(out, root, 100, 0, builds.SERIAL) == (8, [])
+
+
 def test_the_command_says_it_by_exit_code(dataset, root):
     command = [sys.executable, "-m", "vidc.build", "verify", str(dataset)]
     good = subprocess.run(
