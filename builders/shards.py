@@ -14,7 +14,7 @@ from vidc.builders.pipeline import Prepared, Recipe, corrupted, prepare, selecte
 from vidc.builders.plan import Part, Task, row_group_frames
 from vidc.builders.settings import Settings, versions
 from vidc.builders.shardwriter import Row, ShardWriter, file_name
-from vidc.builders.source import Source
+from vidc.builders.source import Source, index_and_file
 from vidc.builders.workfolder import Finished, WorkFolder
 from vidc.engines import Advance
 from vidc.errors import InputError
@@ -120,9 +120,8 @@ class _Shard:
         for position in positions:
             file = part.video.folder
             try:
-                frame = frames[position]
-                file = frame.file
-                prepared = prepare(self._job.source, part.video, frame, self._recipe)
+                _, file = index_and_file(frames, position)  # known before a broken annotation
+                prepared = prepare(self._job.source, part.video, frames[position], self._recipe)
                 row = make_row(prepared, self._recipe)
             except InputError as mistake:
                 self._skip(file, mistake)
