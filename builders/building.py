@@ -22,6 +22,7 @@ from vidc.builders.workfolder import Finished, WorkFolder, present
 from vidc.engines import Engine, run
 from vidc.errors import InputError
 from vidc.files import explained
+from vidc.frames import ANNOTATIONS
 from vidc.manifest import Manifest
 
 
@@ -99,10 +100,14 @@ class _Build:
         with self._work.step():
             manifest = self._finish(todo)
         if manifest:
-            frames = sum(task.frames for task in todo)
             seconds = time.monotonic() - started
+            frames = sum(self._stored(task, manifest) for task in todo)
             summary.show_result(manifest, self._request.out, frames, seconds)
         return manifest
+
+    def _stored(self, task: Task, manifest: Manifest) -> int:
+        """How many frames a task has stored: fewer than planned where some were broken."""
+        return manifest.shards[task.path(ANNOTATIONS, manifest.split)].rows
 
     def _begin(self) -> None:
         options = self._plan.settings.options()
@@ -173,6 +178,7 @@ class _Build:
             if len(results) < len(finished):
                 self._say_unfinished(len(results))
                 return None
+            self._check_some_frame(results)
             classes = self._request.source.classes
             manifest = assemble(self._plan, classes, self._versions, results)
             manifests.write(self._out, manifest)
@@ -191,6 +197,15 @@ class _Build:
             f"{self._request.out}: {finished} of {len(self._plan.tasks)} shards are finished; the "
             "last of the --shards to end, or the same command without it, completes the dataset"
         )
+
+    def _check_some_frame(self, results: Sequence[Finished]) -> None:
+        """Where every single file was left out as broken, something else is wrong."""
+        if not any(result.frames for result in results):
+            first = next(entry for result in results for entry in result.skipped)
+            raise InputError(
+                f"{self._out} would have no frame, all of --root were broken ({first.file}: "
+                f"{first.why}): mend that, then {ANOTHER}"
+            )
 
     def _check_repaired(self, built: Sequence[Task], manifest: Manifest) -> None:
         """What was built again in a finished dataset is what it had been."""

@@ -54,6 +54,21 @@ def test_skipped_files_are_recorded_and_left_out(root, tmp_path):
     assert json.loads(text)["build"]["skip_broken"] is True
 
 
+def test_frames_left_out_are_not_counted_as_built(root, tmp_path, capsys):
+    frame(root, "b", 2).write_bytes(b"")
+    frame(root, "c", 0).write_bytes(b"")
+    build(builds.request(root, tmp_path / "out", skip_broken=True))
+    assert "this run: 10 frames in" in capsys.readouterr().out
+
+
+def test_a_dataset_of_no_frame_is_refused(root, tmp_path):
+    for file in (root / "Data/VID/val").glob("*/*.JPEG"):
+        file.write_bytes(b"")
+    with pytest.raises(InputError, match=r"out would have no frame.*a/000000\.JPEG.* is empty"):
+        build(builds.request(root, tmp_path / "out", skip_broken=True))
+    assert not (tmp_path / "out" / "manifest.json").exists()
+
+
 def test_skip_broken_may_be_added_later_and_keeps_what_is_finished(root, tmp_path):
     frame(root, "b", 2).write_bytes(b"")
     out, straight = tmp_path / "out", tmp_path / "straight"
