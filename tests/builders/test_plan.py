@@ -12,6 +12,7 @@ from vidc.builders.plan import (
     FEWEST_SHARDS,
     ROW_GROUP_BYTES,
     estimated_bytes,
+    estimated_seconds,
     frame_bytes,
     make_plan,
     row_group_frames,
@@ -177,3 +178,12 @@ def test_the_estimate_grows_with_frames_and_configs():
     one = estimated_bytes(RECIPE, 1000)
     assert estimated_bytes(RECIPE, 2000) == 2 * one
     assert estimated_bytes(Recipe((*RECIPE.corruptions, ("snow", 5))), 1000) > one
+
+
+def test_the_time_counts_slow_corruptions_as_slow():
+    """At 224 pixels the package's zoom_blur takes some 90 ms a frame, its saturate 30, snow 1.5."""
+    clean = (("clean", 0),)
+    base = estimated_seconds(Recipe(clean), 1000, 1)
+    for name, least, most in (("zoom_blur", 70, 140), ("saturate", 20, 50), ("snow", 1.5, 10)):
+        added = estimated_seconds(Recipe((*clean, (name, 5))), 1000, 1) - base
+        assert least <= added <= most
