@@ -28,6 +28,7 @@ from vidc.errors import InputError, unknown
 from vidc.frames import Box
 
 _VIDEOS_IN_RELEASE = {"val": 555, "train": 3862}
+_FRAMES_IN_RELEASE = {"val": 176_126}
 SPLITS = tuple(_VIDEOS_IN_RELEASE)
 _ILSVRC = "ILSVRC2015"
 _LARGEST_TRACK = 2**31 - 1
@@ -55,6 +56,11 @@ class ImageNetVid:
         """How many videos the whole split has."""
         return _VIDEOS_IN_RELEASE[self.split]
 
+    @property
+    def frames_in_release(self) -> int | None:
+        """How many frames the split's videos have: an archive may be unpacked in part."""
+        return _FRAMES_IN_RELEASE.get(self.split)
+
     def videos(self) -> Sequence[SourceVideo]:
         """The split's videos; those of train have the id ``ILSVRC2015_VID_train_0000/<video>``."""
         data = self.root / "Data" / "VID" / self.split
@@ -76,7 +82,8 @@ class ImageNetVid:
 def open_split(root: Path, split: str | None, allow_missing: bool) -> ImageNetVid:
     """A split of the tree at ``root``, which is ``ILSVRC2015`` or the folder that holds it.
 
-    The release has no list of its videos' names, so none is known to be missing.
+    Its lists of names (``ImageSets``) are often left out of copies and are not read, so no video is
+    known by name to be missing.
     """
     split = split or SPLITS[0]
     if split not in SPLITS:

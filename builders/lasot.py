@@ -43,6 +43,7 @@ class Lasot:
     dataset: str
     name: str = "lasot"
     occluded_is_hidden: bool = True
+    frames_in_release: int | None = None
 
     @property
     def classes(self) -> ClassList:

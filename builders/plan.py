@@ -85,6 +85,8 @@ class Plan:
     videos: int
     on_disk: int  # videos of the split that --root holds
     in_release: int  # videos that the split has
+    frames_on_disk: int  # frames of those videos
+    frames_in_release: int | None  # and how many they should have, where that is known
     empty: tuple[Skipped, ...]  # videos without a frame
     missing: tuple[str, ...]
 
@@ -97,7 +99,8 @@ class Plan:
     def whole(self) -> bool:
         """Whether it has every frame of every video of the split, and of no other."""
         whole_videos = self.videos == self.on_disk == self.in_release
-        return whole_videos and self.settings.recipe.stride == 1
+        whole_frames = self.frames_in_release in (None, self.frames_on_disk)
+        return whole_videos and whole_frames and self.settings.recipe.stride == 1
 
     @cached_property
     def digest(self) -> str:
@@ -129,6 +132,8 @@ def make_plan(source: Source, settings: Settings) -> Plan:
         videos=len(videos),
         on_disk=len(listed),
         in_release=source.videos_in_release,
+        frames_on_disk=sum(video.frames for video in listed),
+        frames_in_release=source.frames_in_release,
         empty=tuple(Skipped(video.id, "the video has no frame") for video in empty),
         missing=source.missing,
     )

@@ -81,6 +81,10 @@ class Source(Protocol):
         """How many videos the whole split has."""
 
     @property
+    def frames_in_release(self) -> int | None:
+        """How many frames they have together; None where that is not known."""
+
+    @property
     def occluded_is_hidden(self) -> bool:
         """Whether an occluded object cannot be seen at all, and so gives a frame no label."""
 

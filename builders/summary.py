@@ -27,6 +27,8 @@ def show_plan(plan: Plan, engine: Engine, share: tuple[int, int] = (0, 1)) -> No
         say(f"  rendered clips in the layout of {settings.source}, not its videos")
     elif plan.on_disk != plan.in_release:
         say(f"  on disk: {plan.on_disk} of {_number(plan.in_release, 'video')} of the split")
+    elif plan.frames_in_release not in (None, plan.frames_on_disk):
+        say(f"  on disk: {plan.frames_on_disk:,} of the split's {plan.frames_in_release:,} frames")
     say(f"  configs: {', '.join(settings.configs)}")
     say(
         f"  plan: {_number(plan.frames, 'frame')} each, {_number(len(plan.tasks), 'shard')} each, "

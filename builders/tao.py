@@ -64,6 +64,7 @@ class TaoLasot:
     name: str = "tao-lasot"
     dataset: str = "tao-lasot-c"
     occluded_is_hidden: bool = False
+    frames_in_release: int | None = None  # a file that it lists and that is not there is an error
 
     @property
     def classes(self) -> ClassList:

@@ -56,7 +56,9 @@ class VirtualFrames:
         self._source = source
         self._recipe = recipe
         self._videos = listed[:limit_videos]
-        self._whole = len(self._videos) == len(listed) == source.videos_in_release
+        whole_videos = len(self._videos) == len(listed) == source.videos_in_release
+        frames = sum(video.frames for video in listed)
+        self._whole = whole_videos and source.frames_in_release in (None, frames)
         self._ends = np.cumsum([len(selected(video, recipe)) for video in self._videos])
         self._threads = threads or cores()
         self._listed = functools.lru_cache(maxsize=4)(source.frames)

@@ -76,12 +76,20 @@ def test_complete_is_the_whole_split_and_nothing_else(
 ):
     root = trees.write_imagenet_vid(tmp_path / "clean", {"a": 1, "b": 1})
     monkeypatch.setitem(imagenet_vid._VIDEOS_IN_RELEASE, "val", release)
+    monkeypatch.setitem(imagenet_vid._FRAMES_IN_RELEASE, "val", 2)
     manifest = build(builds.request(root, tmp_path / "out", limit_videos=limit))
     assert manifest.complete == complete
     said = capsys.readouterr().out
     assert (f"on disk: 2 of {release} video" in said) == (release != 2)
     assert ("complete: every frame of imagenet-vid's split 'val'" in said) == complete
     assert ("a part of imagenet-vid's split 'val'" in said) != complete
+
+
+def test_all_videos_without_some_of_their_frames_are_not_complete(tmp_path, monkeypatch, capsys):
+    root = trees.write_imagenet_vid(tmp_path / "clean", {"a": 3, "b": 1})
+    monkeypatch.setitem(imagenet_vid._VIDEOS_IN_RELEASE, "val", 2)
+    assert not build(builds.request(root, tmp_path / "out")).complete
+    assert "on disk: 4 of the split's 176,126 frames" in capsys.readouterr().out
 
 
 def test_rendered_clips_cannot_be_built_under_the_release_s_name(tmp_path):

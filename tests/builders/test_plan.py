@@ -39,6 +39,7 @@ class Listing:
     missing: tuple[str, ...] = ()
     occluded_is_hidden: bool = False
     videos_in_release: int = 555
+    frames_in_release: int | None = None
 
     @property
     def classes(self):

@@ -199,15 +199,19 @@ def test_what_the_stream_says_of_itself(tree, tmp_path):
     assert not virtual("lasot", lasot, "rain", 1, allow_missing=True).info.complete
     everything: FrameSource = VirtualFrames(AllThere(open_source("imagenet-vid", tree)), SNOW)
     assert everything.info.complete
+    fewer = AllThere(open_source("imagenet-vid", tree))
+    fewer.frames_in_release = 11
+    assert not VirtualFrames(fewer, SNOW).info.complete
     some = VirtualFrames(AllThere(open_source("imagenet-vid", tree)), SNOW, limit_videos=2)
     assert len(some) == 6
     assert not some.info.complete
 
 
 class AllThere:
-    """A source whose release has no more videos than are on disk."""
+    """A source whose release has no more than is on disk."""
 
     videos_in_release = 3
+    frames_in_release = 10
 
     def __init__(self, source):
         self._source = source
