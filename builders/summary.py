@@ -10,6 +10,7 @@ from vidc.builders.pipeline import Recipe
 from vidc.builders.plan import Plan, estimated_bytes, estimated_seconds
 from vidc.builders.source import RENDERED_NAMES
 from vidc.engines import Engine, cores
+from vidc.errors import printable
 from vidc.manifest import Manifest, Skipped
 
 
@@ -122,7 +123,8 @@ def duration(seconds: float) -> str:
 def _skipped_lines(skipped: tuple[Skipped, ...]) -> list[str]:
     if not skipped:
         return ["  skipped: nothing"]
-    shown = [f"    {entry.file}: {entry.why}" for entry in skipped[:10]]
+    # A file's name can hold commands to a terminal.
+    shown = [f"    {printable(f'{entry.file}: {entry.why}')}" for entry in skipped[:10]]
     if len(skipped) > len(shown):
         shown.append(f"    and {len(skipped) - len(shown)} more, all in manifest.json")
     return [f"  skipped: {_number(len(skipped), 'file')}", *shown]

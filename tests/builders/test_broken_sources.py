@@ -69,6 +69,15 @@ def test_a_dataset_of_no_frame_is_refused(root, tmp_path):
     assert not (tmp_path / "out" / "manifest.json").exists()
 
 
+def test_the_names_of_skipped_files_send_no_commands_to_the_terminal(tmp_path, capsys):
+    root = trees.write_imagenet_vid(tmp_path / "clean", {"a\x1b[31m\nred": 2})
+    frame(root, "a\x1b[31m\nred", 1).write_bytes(b"")
+    build(builds.request(root, tmp_path / "out", skip_broken=True))
+    said = capsys.readouterr().out
+    assert "\x1b" not in said
+    assert r"    Data/VID/val/a\x1b[31m\nred/000001.JPEG: " in said
+
+
 def test_skip_broken_may_be_added_later_and_keeps_what_is_finished(root, tmp_path):
     frame(root, "b", 2).write_bytes(b"")
     out, straight = tmp_path / "out", tmp_path / "straight"
