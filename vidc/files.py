@@ -21,9 +21,16 @@ _REASONS = {
     errno.EPERM: "may not be written by you: change that or choose another --out",
     errno.ENOENT: "was moved or deleted meanwhile: put it back or choose another --out",
     errno.ENOTDIR: "is not a folder: choose another --out",
+    errno.EEXIST: "is not a folder: choose another --out",  # as making a folder tells it
     errno.EIO: "cannot be written (input/output error): look at the disk",
     errno.ESTALE: "was lost by the network file system: look at the mount",
+    errno.ENAMETOOLONG: "has too long a name: choose a shorter --out",
+    errno.ELOOP: "is behind a link that leads to itself: choose another --out",
+    errno.EFBIG: "may not hold so large a file: raise the limit ('ulimit -f')",
+    errno.EMFILE: "needs more open files than are allowed: raise the limit ('ulimit -n')",
 }
+# What a file system answers that knows no flushing of folders (SMB, some FUSE ones).
+_NO_FLUSHING = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EBADF)
 
 
 def write_whole(path: Path, data: bytes) -> None:
@@ -56,6 +63,9 @@ def flush_folder(folder: Path) -> None:
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in _NO_FLUSHING:
+            raise
     finally:
         os.close(descriptor)
 

@@ -1,0 +1,58 @@
+"""Files that are written whole, on file systems that are not all alike."""
+
+import errno
+import os
+import stat
+
+import pytest
+
+from vidc.errors import InputError
+from vidc.files import explained, write_whole
+
+
+def failing_for_folders(number):
+    """An fsync that fails for folders; files are brought onto the disk as ever."""
+    real = os.fsync
+
+    def fsync(descriptor):
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(number, os.strerror(number))
+        real(descriptor)
+
+    return fsync
+
+
+@pytest.mark.parametrize("number", [errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EBADF])
+def test_a_file_system_that_cannot_flush_folders_is_used_all_the_same(
+    number, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(os, "fsync", failing_for_folders(number))
+    write_whole(tmp_path / "file", b"whole")
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"file": b"whole"}
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.ENOSPC])
+def test_a_folder_that_was_not_flushed_is_not_taken_for_flushed(number, tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "fsync", failing_for_folders(number))
+    with pytest.raises(OSError, match=os.strerror(number)):
+        write_whole(tmp_path / "file", b"whole")
+
+
+def test_a_name_that_is_too_long(tmp_path):
+    out = tmp_path / ("x" * 300)
+    with pytest.raises(InputError, match="has too long a name"), explained(out):
+        out.mkdir()
+
+
+def test_a_link_to_itself(tmp_path):
+    out = tmp_path / "out"
+    out.symlink_to(out)
+    with pytest.raises(InputError, match="a link that leads to itself"), explained(out):
+        (out / "file").read_bytes()
+
+
+def test_a_file_where_a_folder_is_to_be(tmp_path):
+    out = tmp_path / "out"
+    out.touch()
+    with pytest.raises(InputError, match="is not a folder"), explained(out):
+        out.mkdir(parents=True, exist_ok=True)
