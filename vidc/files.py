@@ -29,6 +29,7 @@ _REASONS = {
     errno.EFBIG: "may not hold so large a file: raise the limit ('ulimit -f')",
     errno.EMFILE: "needs more open files than are allowed: raise the limit ('ulimit -n')",
 }
+_TRIES = 20
 # What a file system answers that knows no flushing of folders (SMB, some FUSE ones).
 _NO_FLUSHING = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EBADF)
 
@@ -37,7 +38,21 @@ def write_whole(path: Path, data: bytes) -> None:
     """Write a file under a temporary name beside it, flush it to the disk, and rename it.
 
     The temporary name is always the same, so what a killed process left is used up by the next.
+    Where there are no locks, two may write the same file at once and take the temporary one from
+    each other: who has lost it begins again.
     """
+    for _ in range(_TRIES):
+        try:
+            _write(path, data)
+        except (FileExistsError, FileNotFoundError):
+            if not path.parent.is_dir():
+                raise
+        else:
+            return
+    _write(path, data)
+
+
+def _write(path: Path, data: bytes) -> None:
     temporary = path.with_name(f".{path.name}.tmp")
     temporary.unlink(missing_ok=True)
     try:

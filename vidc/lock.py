@@ -14,6 +14,7 @@ from pathlib import Path
 
 # What a file system without locks answers (Lustre mounted without flock, some FUSE ones).
 _UNSUPPORTED = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
+_ONE_AT_A_TIME = "do not give the same command twice at the same time"
 
 
 class BusyError(Exception):
@@ -29,8 +30,9 @@ def hold(path: Path, *, shared: bool = False, wait: bool = False) -> Iterator[No
     """Hold the lock that a file stands for; the file's folder must be there.
 
     Nothing depends on what is in the file, or on its being there: a file left by a killed process
-    is not locked. Two holders at once, where the file system has no locks, would only do the same
-    work twice, because every file is renamed into place whole; they are told so.
+    is not locked. Where the file system has no locks there may be two holders. Each file is renamed
+    into place whole, so they do the same work twice or one takes the other's temporary files away
+    and that one ends; who does not ``wait``, which is once in a command, is told so.
     """
     descriptor = _acquire(path, shared, wait)
     try:
@@ -53,7 +55,8 @@ def _acquire(path: Path, shared: bool, wait: bool) -> int:
             if error.errno not in _UNSUPPORTED:
                 os.close(descriptor)
                 raise
-            sys.stderr.write(f"{path.parent} has no file locks: run one command at a time in it\n")
+            if not wait:
+                sys.stderr.write(f"{path.parent} has no file locks: {_ONE_AT_A_TIME}\n")
         except BaseException:
             os.close(descriptor)
             raise

@@ -3,6 +3,7 @@
 import errno
 import os
 import stat
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -56,3 +57,22 @@ def test_a_file_where_a_folder_is_to_be(tmp_path):
     out.touch()
     with pytest.raises(InputError, match="is not a folder"), explained(out):
         out.mkdir(parents=True, exist_ok=True)
+
+
+def test_two_that_write_the_same_file_at_the_same_time(tmp_path, monkeypatch):
+    real, interfering = os.fsync, iter([True])
+
+    def fsync(descriptor):
+        real(descriptor)
+        if next(interfering, False):
+            write_whole(tmp_path / "file", b"theirs")  # takes the temporary file away
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    write_whole(tmp_path / "file", b"ours")
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"file": b"ours"}
+
+
+def test_many_that_write_the_same_file_at_the_same_time(tmp_path):
+    with ThreadPoolExecutor(4) as writers:
+        list(writers.map(lambda _: write_whole(tmp_path / "file", b"same" * 999), range(100)))
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"file": b"same" * 999}

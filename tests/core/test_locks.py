@@ -90,3 +90,6 @@ def test_a_file_system_without_locks_is_told_and_used(tmp_path, monkeypatch, cap
     with lock.hold(tmp_path / "lock"):
         pass
     assert "has no file locks" in capsys.readouterr().err
+    with lock.hold(tmp_path / "one of a thousand tasks", wait=True):
+        pass
+    assert capsys.readouterr().err == ""
