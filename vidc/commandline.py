@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import io
 import os
 import signal
 import sys
@@ -15,6 +16,7 @@ from vidc.errors import InputError, told
 
 USER_MISTAKE = 2
 INTERRUPTED = 130
+NOBODY_READS = 128 + signal.SIGPIPE  # as a shell tells it of any program
 # Nothing that we do is anybody's business: these are asked by Ray, huggingface_hub and others.
 _NO_REPORTS = {
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -91,7 +93,9 @@ def run(main: Callable[[Sequence[str]], int], program: str) -> NoReturn:
     signal.signal(signal.SIGTERM, _interrupt)
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, _interrupt)
+    _print_anything()
     try:
+        _check_encoding(sys.argv[1:])
         code = main(sys.argv[1:])
         sys.stdout.flush()
     except InputError as mistake:
@@ -101,10 +105,27 @@ def run(main: Callable[[Sequence[str]], int], program: str) -> NoReturn:
         sys.stderr.write(f"{program}: interrupted; the same command continues where it stopped\n")
         code = INTERRUPTED
     except BrokenPipeError:
-        # The reader of our output has gone (`| head`): not an error, and nothing more to say.
+        # The reader of our output has gone (`| head`): nothing more to say, but it may have gone in
+        # the middle of the work, so this is no success.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
+        code = NOBODY_READS
     sys.exit(code)
+
+
+def _print_anything() -> None:
+    """A terminal or log that knows no † gets its number: no hours of work end in a traceback."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def _check_encoding(words: Sequence[str]) -> None:
+    """Refuse a path that is not text: Arrow opens none, and no result could name it."""
+    for word in words:
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            name = os.fsencode(word)
+            raise InputError(f"{name!r} is not UTF-8: rename it, or link to it") from None
 
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:

@@ -1,5 +1,6 @@
 """What a person sees first: help that opens with an example, and mistakes told in one sentence."""
 
+import os
 import subprocess
 import sys
 
@@ -46,4 +47,33 @@ def test_the_evaluator_says_which_command_makes_the_sample(tmp_path):
     done = run("vidc.eval", cwd=tmp_path)
     assert done.returncode == 2
     assert "python -m vidc.build" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+SAYS = "from vidc.commandline import run; run(lambda words: print('\\u2020 \\udcff') or 0, 'x')"
+
+
+def test_output_that_nobody_reads_is_no_success():
+    reader, writer = os.pipe()
+    os.close(reader)
+    line = [sys.executable, "-c", SAYS]
+    done = subprocess.run(line, stdout=writer, stderr=subprocess.PIPE, check=False)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, b"")  # what a shell says of `yes | head`
+
+
+def test_a_terminal_that_does_not_know_a_letter_gets_its_number():
+    done = subprocess.run(
+        [sys.executable, "-c", SAYS],
+        env=os.environ | {"PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"\\u2020 \\udcff\n", b"")
+
+
+def test_a_path_that_is_not_text_is_told_before_anything_is_done(tmp_path):
+    done = run("vidc.build", "lasot", "--root", tmp_path, "--out", b"x\xff", cwd=tmp_path)
+    assert done.returncode == 2
+    assert r"b'x\xff' is not UTF-8" in done.stderr
     assert list(tmp_path.iterdir()) == []
