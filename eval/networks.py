@@ -10,7 +10,7 @@ from torch import Tensor
 
 from vidc.classes import ClassList
 from vidc.eval.meters import Meter
-from vidc.eval.methods import Column, method_class
+from vidc.eval.methods import Column, method_class, method_settings
 from vidc.eval.methods.base import NETWORK, Method
 from vidc.eval.models import Classifier, LoadedModel, Outputs, make_classifier
 from vidc.eval.normalization import with_normalization
@@ -174,10 +174,15 @@ def _unit(
     if precision.compile:
         classifier.compile()
     members = tuple(
-        (column.id, methods[column.id](classifier, protocol.settings(column.method)))
-        for column in group
+        (column.id, _method(methods[column.id], column, classifier, protocol)) for column in group
     )
     return Unit(classifier, members, shares(methods[group[0].id]))
+
+
+def _method(
+    kind: type[Method], column: Column, classifier: Classifier, protocol: Protocol
+) -> Method:
+    return kind(classifier, method_settings(column.method, kind, protocol))
 
 
 def _answer(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from vidc.errors import InputError, unknown
 from vidc.eval.normalization import NORMALIZATIONS
@@ -13,6 +13,7 @@ from vidc.eval.usercode import is_user_code, load_user_code
 
 if TYPE_CHECKING:
     from vidc.eval.methods.base import Method
+    from vidc.eval.protocol import Protocol
 
 METHODS = ("source", "tent", "lame")
 
@@ -67,11 +68,8 @@ def parse_columns(names: Sequence[str]) -> list[Column]:
 def method_class(name: str) -> type[Method]:
     """The class of a method, by its name or by ``path/file.py:Class``."""
     from vidc.eval.methods.base import Method
-    from vidc.eval.methods.lame import Lame
-    from vidc.eval.methods.source import Source
-    from vidc.eval.methods.tent import Tent
 
-    methods: dict[str, type[Method]] = {"source": Source, "tent": Tent, "lame": Lame}
+    methods = _shipped()
     if name in methods:
         return methods[name]
     if not is_user_code(name):
@@ -80,6 +78,23 @@ def method_class(name: str) -> type[Method]:
     if not (isinstance(found, type) and issubclass(found, Method)):
         raise InputError(f"{name} is not a subclass of vidc.eval.methods.base.Method.")
     return found
+
+
+def method_settings(name: str, kind: type[Method], protocol: Protocol) -> dict[str, Any]:
+    """The settings of a method; a user's class that extends a shipped one has that one's too."""
+    inherited: dict[str, Any] = {}
+    for shipped, base in _shipped().items():
+        if issubclass(kind, base):
+            inherited |= protocol.settings(shipped)
+    return inherited | protocol.settings(name)
+
+
+def _shipped() -> dict[str, type[Method]]:
+    from vidc.eval.methods.lame import Lame
+    from vidc.eval.methods.source import Source
+    from vidc.eval.methods.tent import Tent
+
+    return {"source": Source, "tent": Tent, "lame": Lame}
 
 
 def _parse_column(text: str) -> Column:

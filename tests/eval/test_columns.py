@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from tests.eval.networks_to_adapt import settings, small_classifier
+from tests.eval.one_cell import run, settings_of
 from vidc.errors import InputError
 from vidc.eval.methods import COLUMNS, METHODS, Column, method_class, parse_columns
 from vidc.eval.methods.base import Method
@@ -74,6 +75,20 @@ def test_a_users_method(mine):
     x = torch.randn(4, 3, 8, 8)
     expected = (small_classifier()(x).logits / 2).softmax(1)
     torch.testing.assert_close(method.step(x), expected)
+
+
+def test_a_method_that_extends_a_shipped_one_has_its_settings(tmp_path):
+    """Unchanged it answers as TENT does; with its own learning rate of zero, as TBN does."""
+    file = tmp_path / "mine.py"
+    file.write_text("from vidc.eval.methods.tent import Tent\n\n\nclass Mine(Tent):\n    pass\n")
+    columns = parse_columns(["tbn", "tent", f"{file}:Mine@tbn"])
+    found = {}
+    for name, overrides in (("inherited", ()), ("own", ("custom.lr=0.0",))):
+        _, answers = run(tmp_path / name, settings_of(columns, overrides))
+        found[name] = {c.id: answers[f"{c.id}_confidence"].to_pylist() for c in columns}
+    assert found["inherited"]["Mine@tbn"] == found["inherited"]["tent"]
+    assert found["own"]["Mine@tbn"] != found["own"]["tent"]
+    assert found["own"]["Mine@tbn"] == pytest.approx(found["own"]["tbn"], rel=1e-5)
 
 
 @pytest.mark.parametrize(
