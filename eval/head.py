@@ -49,6 +49,7 @@ class ClassMap(nn.Module):
         if name not in MAPS:
             raise unknown("class map", name, MAPS)
         self.map = name
+        self.outputs = outputs
         candidates = [label for label, group in enumerate(members) if group]
         widest = max((len(group) for group in members), default=0)
         if widest == 0:

@@ -44,7 +44,7 @@ class Classifier(nn.Module):
 
     def forward(self, images: Tensor) -> Outputs:
         """Normalised images, B × 3 × H × W, to logits and features."""
-        logits = self.backbone(images)
+        logits = _checked(self.backbone(images), len(images), self.head.outputs)
         return Outputs(self.head(logits), self._features(logits))
 
     def predict(self, scores: Tensor) -> Tensor:
@@ -83,6 +83,18 @@ def make_classifier(model: LoadedModel, classes: ClassList, head: str) -> Classi
             "network an attribute `wnids` with the wnid of each output."
         )
     return Classifier(backbone, ClassMap(head, members, outputs)).eval()
+
+
+def _checked(logits: Any, batch: int, outputs: int) -> Tensor:
+    """The logits; too few of them would make the class map read past their end on a GPU."""
+    if isinstance(logits, Tensor) and logits.shape == (batch, outputs):
+        return logits
+    found = tuple(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__
+    raise InputError(
+        f"The network returned {found} where logits of ({batch}, {outputs}) are due: let its "
+        "forward return the logits alone, and name other outputs than ImageNet's in an attribute "
+        "`wnids`."
+    )
 
 
 def _keep_input(module: Any, inputs: tuple[Tensor, ...]) -> None:

@@ -1,6 +1,7 @@
 """Loading networks and weights, and the sentences for those that do not fit."""
 
 import copy
+import re
 import urllib.error
 
 import pytest
@@ -301,6 +302,27 @@ def test_a_network_without_a_linear_layer_gives_its_logits():
     classifier = make_classifier(wrap(network, "c", "c", ["n1", "n2", "a", "b", "c"]), THREE, "sum")
     x = torch.randn(2, 3, 4, 4)
     torch.testing.assert_close(classifier(x).features, network(x))
+
+
+class Pair(Scaled):
+    """Returns more than its logits, as networks with a second head do."""
+
+    def forward(self, x):
+        return super().forward(x), x
+
+
+@pytest.mark.parametrize(
+    ("network", "found"),
+    [
+        (Pair(), "returned tuple where logits of (2, 5) are due"),
+        (nn.Flatten(), "returned (2, 12) where logits of (2, 5) are due"),
+        (nn.Conv2d(3, 5, 1), "returned (2, 5, 2, 2) where logits of (2, 5) are due"),
+    ],
+)
+def test_a_network_that_returns_something_else_is_told(network, found):
+    model = wrap(network, "p", "p", ["n1", "n2", "a", "b", "c"])
+    with pytest.raises(InputError, match=re.escape(found)):
+        make_classifier(model, THREE, "sum")(torch.randn(2, 3, 2, 2))
 
 
 def test_a_last_linear_layer_that_never_runs_is_told():
