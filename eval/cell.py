@@ -63,7 +63,10 @@ def run_cell(
     device = environment.pick_device(settings.device)
     source = source_of.open((key.corruption, key.severity), settings.threads)
     with environment.settings(
-        device, deterministic=settings.deterministic, threads=settings.network_threads
+        device,
+        deterministic=settings.deterministic,
+        threads=settings.network_threads,
+        compile=settings.compile,
     ):
         torch.manual_seed(key.seed)
         try:

@@ -17,6 +17,9 @@ import vidc
 from vidc.errors import InputError
 
 DEVICES = ("auto", "cpu", "cuda")
+# Each network has a graph for a whole batch and one for each size of a last one; torch's own limit
+# of 8 for all networks together would leave the rest as they are, and so with other digits.
+GRAPHS = 4096
 
 
 def pick_device(asked: str) -> torch.device:
@@ -47,7 +50,7 @@ def amp_dtype(device: torch.device, amp: bool) -> torch.dtype | None:
 
 @contextlib.contextmanager
 def settings(
-    device: torch.device, *, deterministic: bool, threads: int | None = None
+    device: torch.device, *, deterministic: bool, threads: int | None = None, compile: bool = False
 ) -> Iterator[None]:
     """Set torch's global switches and its random state for a run, and put the caller's back."""
     before = (
@@ -58,7 +61,8 @@ def settings(
     )
     cuda = device.type == "cuda"
     current = torch.cuda.device(device) if cuda else contextlib.nullcontext()
-    with torch.random.fork_rng(devices=[device] if cuda else []), current:
+    graphs = _many_graphs() if compile else contextlib.nullcontext()
+    with torch.random.fork_rng(devices=[device] if cuda else []), current, graphs:
         try:
             torch.backends.cudnn.benchmark = not deterministic
             torch.set_num_threads(threads or before[3])
@@ -110,6 +114,15 @@ def peak_process_memory() -> int:
     """The most memory this process has held so far, in bytes."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
+
+
+def _many_graphs() -> contextlib.AbstractContextManager[object]:
+    import torch._dynamo.config as dynamo
+
+    # The names that every version since 2.6 knows.
+    limits = ("cache_size_limit", "accumulated_cache_size_limit")
+    patched: contextlib.AbstractContextManager[object] = dynamo.patch(dict.fromkeys(limits, GRAPHS))
+    return patched
 
 
 def _restore(variable: str, value: str | None) -> None:

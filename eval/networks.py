@@ -172,7 +172,9 @@ def _unit(
         cast = torch.autocast(precision.device.type, precision.amp)
         classifier.forward = cast(classifier.forward)  # type: ignore[method-assign]
     if precision.compile:
-        classifier.compile()
+        # A graph for each size of batch: which one a batch meets must not hang on the batches
+        # before it, or a run that was interrupted would end with other digits.
+        classifier.compile(dynamic=False)
     members = tuple(
         (column.id, _method(methods[column.id], column, classifier, protocol)) for column in group
     )

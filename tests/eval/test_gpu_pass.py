@@ -18,6 +18,7 @@ from tests.eval.tiny_model import PREPROCESSING, SIZE, tiny_model
 from vidc.eval.meters import Meter
 from vidc.eval.methods import COLUMNS
 from vidc.eval.networks import Networks, Precision
+from vidc.eval.normalization import moments
 from vidc.eval.pixels import ToDevice
 from vidc.eval.protocol import load_protocol
 
@@ -106,9 +107,9 @@ def test_compiled_columns_give_the_same_answers(tmp_path, monkeypatch):
     # The compiler's own code is not under test: its eager backend needs no C++ compiler.
     compiled = []
 
-    def through_eager(module):
+    def through_eager(module, **options):
         compiled.append(type(module).__name__)
-        module._compiled_call_impl = torch.compile(module._call_impl, backend="eager")
+        module._compiled_call_impl = torch.compile(module._call_impl, backend="eager", **options)
 
     monkeypatch.setattr(torch.nn.Module, "compile", through_eager)
     columns = [COLUMNS["source"], COLUMNS["unmix_tns"], COLUMNS["tent_unmix"]]
@@ -119,3 +120,30 @@ def test_compiled_columns_give_the_same_answers(tmp_path, monkeypatch):
     for column in columns:
         a, b = (t[f"{column.id}_confidence"].to_numpy() for t in (plain, fast))
         assert abs(a - b).max() < 1e-4
+
+
+def test_every_batch_of_every_compiled_network_runs_through_a_graph_of_its_size(
+    tmp_path, monkeypatch
+):
+    """Eight columns are six networks, with a whole and a short batch each: twelve graphs."""
+    traced = []
+
+    def watched(graph, inputs):
+        traced.append(graph)
+        return graph.forward
+
+    def through_watched(module, **options):
+        module._compiled_call_impl = torch.compile(module._call_impl, backend=watched, **options)
+
+    def must_compile(x, per_image):
+        assert torch.compiler.is_compiling(), "a network ran as it is"
+        return moments.FUSED
+
+    torch._dynamo.reset()
+    monkeypatch.setattr(torch.nn.Module, "compile", through_watched)
+    monkeypatch.setattr(moments, "_way", must_compile)
+    limit = torch._dynamo.config.recompile_limit
+    record, _ = run(tmp_path / "run", settings_of(compile=True))
+    assert record["frames"] % 4  # so that the last batch is short
+    assert len(traced) == 12
+    assert torch._dynamo.config.recompile_limit == limit
