@@ -10,6 +10,7 @@ from importlib import resources
 from typing import Any, Literal
 
 from vidc.eval.inputs import SAMPLE_SUFFIX
+from vidc.eval.protocol import NAMES, load_protocol
 from vidc.frames import CLEAN, DEFAULT_SEVERITY
 
 IN_ORDER = "in-order"
@@ -79,10 +80,27 @@ def _title(results: Mapping[str, Any]) -> str:
     limit = results.get("limit_frames")
     which = "frames" if limit is None else f"the first {limit} frames"
     model = f"{results['model']['name']}, weights {results['model']['weights']}"
-    return (
-        f"Online error, % ({model}; protocol {results['protocol']['name']}; "
-        f"{which} {order}, batches of {batch})"
-    )
+    protocol = f"protocol {results['protocol']['name']}{_changed(results['protocol'])}"
+    return f"Online error, % ({model}; {protocol}; {which} {order}, batches of {batch})"
+
+
+def _changed(protocol: Mapping[str, Any]) -> str:
+    """What differs from the shipped protocol of this name, as ``--set`` has it.
+
+    Else a table with other hyperparameters would claim to be the paper's; batch and order are in
+    the title anyway.
+    """
+    if protocol["name"] not in NAMES:
+        return ""
+    shipped = load_protocol(protocol["name"]).as_dict()
+    changes = [
+        f"{section}.{key}={value if isinstance(value, str) else json.dumps(value)}"
+        for section, values in protocol.items()
+        if section != "stream" and isinstance(values, dict)
+        for key, value in values.items()
+        if shipped.get(section, {}).get(key) != value
+    ]
+    return f" with {', '.join(changes)}" if changes else ""
 
 
 def _section(

@@ -11,6 +11,7 @@ import subprocess
 import pytest
 
 from vidc.eval import table_formats
+from vidc.eval.protocol import load_protocol
 from vidc.eval.table import build_table
 
 PAIRS = {"source": "Source", "tbn": "TBN", "tent_unmix": "TENT†"}
@@ -216,3 +217,20 @@ def test_a_limited_run_says_so_on_top():
     limited = whole | {"limit_frames": 96}
     assert "frames in order" in build_table(whole, THREE).title
     assert "the first 96 frames in order" in build_table(limited, THREE).title
+
+
+def test_a_changed_protocol_says_so_on_top():
+    changes = ["unmix_tns.components=64", "head.map=max", "tent.nesterov=true", "custom.rate=0.5"]
+    for name, overrides, told in (
+        ("paper", [], "protocol paper;"),
+        ("code", ["stream.batch=8"], "protocol code;"),  # the batch has its own place
+        (
+            "paper",
+            changes,
+            "protocol paper with head.map=max, unmix_tns.components=64, tent.nesterov=true, "
+            "custom.rate=0.5;",
+        ),
+    ):
+        protocol = load_protocol(name, overrides).as_dict()
+        results = results_of("imagenet-vid-c") | {"protocol": protocol}
+        assert f"; {told} frames in order" in build_table(results, THREE).title
