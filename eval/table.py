@@ -15,6 +15,7 @@ from vidc.frames import CLEAN, DEFAULT_SEVERITY
 
 IN_ORDER = "in-order"
 MEAN = "mean"
+PAPER_MODEL = ("resnet50", "IMAGENET1K_V1")
 PAPER_ROWS = ("gaussian_noise", "rain", "snow")
 # The paper cites TAO where it names LaSOT, so TAO's LaSOT videos are held against the same rows.
 PAPER_NAMES = {"imagenet-vid-c": "imagenet-vid-c", "lasot-c": "lasot-c", "tao-lasot-c": "lasot-c"}
@@ -123,7 +124,7 @@ def _section(
         mean = Row(MEAN, None, "ours", tuple(_mean_value(corrupted, column) for column in ids))
         same_rows = sorted(c for c, _ in keys if c != CLEAN) == sorted(PAPER_ROWS)
         rows += [mean, *_beside(mean, paper if same_rows else {})]
-    return Section(name, tuple(rows), _notes(name, dataset, bool(paper)))
+    return Section(name, tuple(rows), _notes(name, dataset, results["model"], bool(paper)))
 
 
 def row_order(key: tuple[str, int]) -> tuple[int, str, int]:
@@ -196,12 +197,16 @@ def _beside(ours: Row, paper: Mapping[str, list[float | None]]) -> list[Row]:
     ]
 
 
-def _notes(name: str, dataset: Mapping[str, Any], has_paper: bool) -> tuple[str, ...]:
+def _notes(
+    name: str, dataset: Mapping[str, Any], model: Mapping[str, Any], has_paper: bool
+) -> tuple[str, ...]:
     if name.endswith(SAMPLE_SUFFIX):
         return ("Rendered clips: not comparable with the paper or with any real video.",)
     notes = []
     if has_paper:
         notes.append("The paper does not say its severity, its rain or its frame size.")
+        if (model["name"], model["weights"]) != PAPER_MODEL:
+            notes.append(f"The paper's numbers are of {' '.join(PAPER_MODEL)}, not of this model.")
     if not dataset["complete"]:
         notes.append("Not every frame of the split: not comparable with complete runs.")
     return tuple(notes)

@@ -84,6 +84,17 @@ def test_no_other_dataset_stands_beside_the_papers_numbers(name):
     assert rendered == name.endswith("-sample")
 
 
+def test_another_model_beside_the_papers_numbers_is_said_to_be_one():
+    results = results_of("lasot-c")
+    cells = [cell("lasot-c", "snow", [70.0, 96.0, 72.0])]
+    (own,) = build_table(results, cells).sections
+    assert not any("resnet50 IMAGENET1K_V1" in note for note in own.notes)
+    for changed in ({"name": "resnet18"}, {"weights": "IMAGENET1K_V2"}):
+        other = {**results, "model": {**results["model"], **changed}}
+        (section,) = build_table(other, cells).sections
+        assert any("resnet50 IMAGENET1K_V1" in note for note in section.notes)
+
+
 def test_shuffled_frames_do_not_stand_beside_the_papers_numbers():
     table = build_table(results_of("imagenet-vid-c", order="shuffled"), THREE)
     assert not rows_of(table, "paper")
