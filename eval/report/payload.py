@@ -163,8 +163,14 @@ def _numbers(values: np.ndarray[Any, np.dtype[np.float64]]) -> list[float | None
 
 
 def _number(value: float) -> float | None:
-    """Two decimals: more than a pixel can show, and exact enough for every table."""
-    return None if math.isnan(value) else round(value, 2)
+    """Two decimals, more than a pixel can show; or as many as show the table's one decimal.
+
+    76.9499 with two decimals is 76.95, which a page would round to 77.0 and the table to 76.9.
+    """
+    if math.isnan(value):
+        return None
+    rounded = (round(value, places) for places in (2, 4, 6))
+    return next((near for near in rounded if f"{near:.1f}" == f"{value:.1f}"), value)
 
 
 def _clamp(value: int, low: int, high: int) -> int:

@@ -43,16 +43,20 @@ def browser(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory):
+def folders(tmp_path_factory):
+    """The generated runs, by name."""
+    root = tmp_path_factory.mktemp("runs")
+    shapes = {"plain": PLAIN, "nasty": NASTY, "shuffled": SHUFFLED}
+    return {name: write_run(root / name, shape) for name, shape in shapes.items()}
+
+
+@pytest.fixture(scope="module")
+def pages(folders, tmp_path_factory):
     """The addresses of a plain page, a page of nasty names, and one of two runs."""
     root = tmp_path_factory.mktemp("pages")
-    runs = {
-        name: write_run(root / name, shape)
-        for name, shape in (("plain", PLAIN), ("nasty", NASTY), ("shuffled", SHUFFLED))
-    }
     sets = {"plain": ["plain"], "nasty": ["nasty"], "two": ["plain", "shuffled"]}
     return {
-        name: write([runs[of] for of in which], root / "out" / name, figures=False).as_uri()
+        name: write([folders[of] for of in which], root / name, figures=False).as_uri()
         for name, which in sets.items()
     }
 
@@ -198,6 +202,30 @@ def test_the_matrix_sorts_by_name_and_by_number_and_unfolds(open_page):
     find(driver, "#videos thead button")[3].click()
     errors = [float(value) for value in rows(driver, shown, 3)]
     assert errors == sorted(errors)
+
+
+def test_the_matrix_prints_the_decimals_of_the_results(open_page, folders):
+    driver = open_page("plain")
+    find(driver, "#videos .more")[0].click()
+    results = json.loads((folders["plain"] / "results.json").read_text())
+    cell = next(cell for cell in results["cells"] if cell["corruption"] == "rain")
+    read = """return [...document.querySelectorAll(arguments[0])].map((row) =>
+        [...row.children].map((one) => one.textContent));"""
+    for kind, before in (("classes", 2), ("videos", 3)):
+        shown = driver.execute_script(read, f"#{kind} tbody tr")
+        assert len(shown) == len(cell["columns"]["source"][kind])
+        for name, *texts_of_row in shown:
+            errors = [scores[kind][name]["error"] for scores in cell["columns"].values()]
+            assert [re.match(r"[\d.]+", text)[0] for text in texts_of_row[before - 1 : -1]] == [
+                f"{error:.1f}" for error in errors
+            ]
+
+
+def test_a_quarter_is_rounded_as_the_table_rounds_it(open_page):
+    driver = open_page("plain")
+    values = [n / 400 * 100 for n in range(401)]  # 0.25, 0.5, 0.75, ...: every tie there is
+    shown = driver.execute_script("return arguments[0].map(percent)", values)
+    assert shown == [f"{value:.1f}" for value in values]
 
 
 def test_columns_are_switched_off_and_on(open_page):

@@ -77,6 +77,12 @@ def test_the_table_holds_the_errors_of_the_results(tmp_path):
     assert shown == pytest.approx(means, abs=0.051)
 
 
+def assert_same(shown, exact):
+    """To two decimals, and never so that the one decimal which is printed becomes another."""
+    assert abs(shown - exact) <= 0.005 + 1e-9
+    assert f"{shown:.1f}" == f"{exact:.1f}"
+
+
 def test_the_charts_hold_exact_numbers_of_the_results(tmp_path):
     html, (results,) = make(tmp_path, SMALL)
     data = payload(html)
@@ -84,12 +90,13 @@ def test_the_charts_hold_exact_numbers_of_the_results(tmp_path):
         (shown,) = view["cells"]
         for place, column in enumerate(SMALL.columns):
             given = cell["columns"][column]
-            assert shown["curves"]["soFar"][column][-1] == round(given["error"], 2)
+            assert_same(shown["curves"]["soFar"][column][-1], given["error"])
+            assert_same(shown["error"][column], given["error"])
             for kind in ("classes", "videos"):
                 assert shown[kind]["of"] == len(given[kind])
                 for row in shown[kind]["rows"]:
                     part = given[kind][data["names"][row["name"]]]
-                    assert row["errors"][place] == round(part["error"], 2)
+                    assert_same(row["errors"][place], part["error"])
                     assert row["frames"] == part["frames"]
         spreads = [max(row["errors"]) - min(row["errors"]) for row in shown["videos"]["rows"]]
         assert spreads == sorted(spreads, reverse=True)

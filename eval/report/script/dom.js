@@ -19,7 +19,11 @@ const draw = (tag, attributes = {}, ...children) =>
   fill(document.createElementNS(SVG, tag), attributes, children);
 
 const count = (number) => number.toLocaleString("en-US");
-const percent = (number) => (number === null ? "–" : number.toFixed(1));
+
+// As Python writes it: a quarter lies between two decimals and goes to the even one, down to .2,
+// where toFixed goes up. (Three quarters go up to .8 with both, and no other float is a tie.)
+const evened = (number) => (number % 1 === 0.25 ? number - 0.05 : number);
+const percent = (number) => (number === null ? "–" : evened(number).toFixed(1));
 
 function swatch(column) {
   const line = draw("path", { class: "line", d: "M1 4H21" });
