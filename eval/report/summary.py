@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vidc.eval.table import MEAN, Row, Section, Table, Value
+from vidc.frames import CLEAN, DEFAULT_SEVERITY
 
 SOURCE = "source"
 
@@ -39,14 +40,13 @@ def _headline(table: Table, section: Section) -> Headline:
             for id, name, value in zip(table.ids, table.names, row.values, strict=True)
             if value is not None
         ),
-        key=lambda place: round(place.value.mean, 1),
+        key=_rounded,
     )
-    lowest = round(places[0].value.mean, 1)
-    winners = [place for place in places if round(place.value.mean, 1) == lowest]
+    winners = [place for place in places if _rounded(place) == _rounded(places[0])]
     others = places[len(winners) :]
     winner = _listed([place.name for place in winners])
     if not others:
-        verb = "has" if len(winners) == 1 else "all have"
+        verb = {1: "has", 2: "both have"}.get(len(winners), "all have")
         sentence = f"{winner} {verb} {_article(measure)} of {_percent(winners[0].value)}."
         return Headline(section.dataset, winner, sentence)
     verb = "has" if len(winners) == 1 else "share"
@@ -60,27 +60,38 @@ def _decisive(section: Section) -> tuple[Row, str]:
     ours = [row for row in section.rows if row.kind == "ours"]
     row = ours[-1]
     if row.corruption == MEAN:
-        corrupted = sum(row.corruption not in (MEAN, "clean") for row in ours)
-        return row, f"mean error over {corrupted} corruptions"
-    return row, f"error under {row.corruption.replace('_', ' ')}"
+        corrupted = [row.corruption for row in ours if row.corruption not in (MEAN, CLEAN)]
+        severities = "" if len(set(corrupted)) == len(corrupted) else " and severities"
+        return row, f"mean error over {len(corrupted)} corruptions{severities}"
+    if row.corruption == CLEAN:
+        return row, "error on clean frames"
+    severity = "" if row.severity == DEFAULT_SEVERITY else f" of severity {row.severity}"
+    return row, f"error under {row.corruption.replace('_', ' ')}{severity}"
 
 
 def _margins(winners: Sequence[_Place], others: Sequence[_Place]) -> str:
-    best, following = winners[0], others[0]
+    best = winners[0]
+    following = [place for place in others if _rounded(place) == _rounded(others[0])]
     source = next((place for place in others if place.id == SOURCE), None)
     parts = []
-    if source and source is not following:
+    if source and source not in following:
         parts.append(f"{_points(best, source)} below {source.name}")
-    parts.append(f"{_points(best, following)} below {following.name}, the next")
-    if _within_spread(best.value, following.value):
+    names = _listed([place.name for place in following])
+    parts.append(f"{_points(best, following[0])} below {names}, the next")
+    if any(_within_spread(best.value, place.value) for place in following):
         parts[-1] += ", which is within the spread of the seeds"
     if any(place.id == SOURCE for place in winners):
         parts[-1] += "; no adaptation lowers it"
     return " and ".join(parts)
 
 
+def _rounded(place: _Place) -> float:
+    """As the table shows it: what looks the same there is a tie here."""
+    return round(place.value.mean, 1)
+
+
 def _points(best: _Place, other: _Place) -> str:
-    gap = round(other.value.mean, 1) - round(best.value.mean, 1)
+    gap = _rounded(other) - _rounded(best)
     return f"{gap:.1f} {'point' if f'{gap:.1f}' == '1.0' else 'points'}"
 
 
