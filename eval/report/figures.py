@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
+import itertools
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,7 @@ WIDTH = 7.0  # inches: the text of a one-column page, or two columns of a narrow
 PANELS_A_ROW = 3
 MOST_CELLS = 12  # of a dataset: beyond that a figure is no figure
 MOST_CLASSES = 30
+MOST_LETTERS = 32  # of a class's name: a longer one would leave no room for the picture
 LEGEND_COLUMNS = 4
 RESOLUTION = 200  # of the PNG, in dots an inch
 GAP = 22  # between two reliability diagrams, in percent of one
@@ -49,6 +51,7 @@ SETTINGS: dict[Any, Any] = {
     "legend.frameon": False,
     "pdf.fonttype": 42,  # journals refuse Type 3 fonts
     "svg.hashsalt": "vidc",
+    "text.parse_math": False,  # a class may have a dollar in its name, which is no formula
 }
 
 
@@ -71,7 +74,8 @@ def write_figures(
 
     drawn = list(views)
     out.mkdir(parents=True, exist_ok=True)
-    files = []
+    files: list[Path] = []
+    taken: set[str] = set()
     with mpl.rc_context():
         # From matplotlib's own defaults, whatever the user's matplotlibrc says.
         mpl.rcdefaults()
@@ -79,8 +83,10 @@ def write_figures(
         for number, run in enumerate(runs):
             of_run = [view for of, view in drawn if of == number]
             for group in _groups(run, labels[number] if len(runs) > 1 else "", of_run):
+                name = _free(group.name, taken)
+                taken.add(name)
                 for kind, draw in KINDS.items():
-                    files += _save(draw(group), out / f"{kind}-{group.name}")
+                    files += _save(draw(group), out / f"{kind}-{name}")
     return files
 
 
@@ -106,6 +112,12 @@ def _groups(run: Run, label: str, views: Sequence[CellView]) -> list[_Group]:
 def _file_name(name: str) -> str:
     """A run's or dataset's name with nothing in it that a file system or LaTeX minds."""
     return re.sub(r"[^A-Za-z0-9-]+", "-", name).strip("-")
+
+
+def _free(name: str, taken: Set[str]) -> str:
+    """The name, numbered where another dataset's is spelled the same: a.b and a-b are two."""
+    numbered = (f"{name}-{number}" for number in itertools.count(2))
+    return next(free for free in itertools.chain([name], numbered) if free not in taken)
 
 
 def _stream(group: _Group) -> Figure:
@@ -170,9 +182,13 @@ def _classes(group: _Group) -> Figure:
         axes.set_title(_title(view))
         axes.grid(visible=False)
         axes.set_xticks(range(len(group.columns)), [c.name for c in group.columns], rotation=90)
-        axes.set_yticks(range(len(names)), names)
+        axes.set_yticks(range(len(names)), [_short(name) for name in names])
     figure.colorbar(image, ax=list(grid), label="error, %", shrink=0.6)
     return figure
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= MOST_LETTERS else f"{name[: MOST_LETTERS - 1]}…"
 
 
 def _class_errors(

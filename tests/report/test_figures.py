@@ -126,6 +126,33 @@ def test_names_that_are_no_file_names_are_made_so(tmp_path):
     assert {file.name for file in tmp_path.iterdir()} == {"run", "out"}
 
 
+def test_datasets_whose_names_are_spelled_alike_each_have_their_figures(tmp_path):
+    shape = Shape(
+        datasets=("a.b", "a-b", "a_b"), corruptions=("snow",), videos=3, frames=40,
+        columns=("source",),
+    )  # fmt: skip
+    write([write_run(tmp_path / "run", shape)], tmp_path / "out")
+    files = {file.name for file in (tmp_path / "out" / "figures").glob("stream-*.svg")}
+    assert files == {"stream-a-b.svg", "stream-a-b-2.svg", "stream-a-b-3.svg"}
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_class_name_is_no_formula_and_leaves_room_for_the_picture(tmp_path):
+    shape = Shape(
+        corruptions=("snow",), videos=12, frames=120, columns=("source", "tbn"),
+        classes=("$\\evil$", "a$_b$", "long " * 500),
+    )  # fmt: skip
+    run = read_run(write_run(tmp_path / "run", shape))
+    (group,) = figures._groups(run, "", list(analysis.views(run, 40, 1)))
+    with mpl.rc_context(figures.SETTINGS):
+        figure = figures._classes(group)
+        figure.draw_without_rendering()
+    names = {text.get_text(): text for text in figure.axes[0].get_yticklabels()}
+    assert {"$\\evil$", "a$_b$"} <= set(names)
+    assert not any(text.get_parse_math() for text in names.values())
+    assert figure.axes[0].get_window_extent().width > 0.4 * figure.bbox.width
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("corruptions", [1, 4, 5])
 def test_words_do_not_lie_over_one_another(tmp_path, kind, corruptions):
