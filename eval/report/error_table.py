@@ -47,6 +47,7 @@ class _OfRun:
     """One run's rows of a dataset: ours, and the paper's and the differences by corruption."""
 
     run: int
+    name: str
     table: Table
     section: Section
 
@@ -74,7 +75,8 @@ def error_blocks(runs: Sequence[Run], columns: Sequence[Column]) -> list[Block]:
     for number, run in enumerate(runs):
         table = error_table(run)
         for section in table.sections:
-            found.setdefault(section.dataset, []).append(_OfRun(number, table, section))
+            of_run = _OfRun(number, run.name, table, section)
+            found.setdefault(section.dataset, []).append(of_run)
     return [_block(dataset, of_runs, columns) for dataset, of_runs in found.items()]
 
 
@@ -99,9 +101,20 @@ def _block(dataset: str, of_runs: Sequence[_OfRun], columns: Sequence[Column]) -
     # The mean closes the block, also where the runs do not hold the same corruptions.
     ordered = sorted(lines, key=lambda key: key[0] == MEAN)
     flat = tuple(line for key in ordered for line in lines[key])
-    notes = dict.fromkeys(note for of_run in of_runs for note in of_run.section.notes)
     has_paper = any(entry and entry.paper for line in flat for entry in line.entries)
-    return Block(dataset, flat, tuple(notes), has_paper)
+    return Block(dataset, flat, _notes(of_runs), has_paper)
+
+
+def _notes(of_runs: Sequence[_OfRun]) -> tuple[str, ...]:
+    """What is to be known of all runs; of some of them, with their names before it."""
+    notes: dict[str, list[str]] = {}
+    for of_run in of_runs:
+        for note in of_run.section.notes:
+            notes.setdefault(note, []).append(of_run.name)
+    return tuple(
+        note if len(names) == len(of_runs) else f"{', '.join(names)}: {note}"
+        for note, names in notes.items()
+    )
 
 
 def _line(of_run: _OfRun, row: Row, columns: Sequence[Column]) -> Line:

@@ -157,7 +157,7 @@ class PageBuilder:
             ],
             "views": [
                 {
-                    "label": f"{key[0]}, {payload.key_label(key, self._keys)}",
+                    "dataset": key[0],
                     "cells": [self._cells.get((key, number)) for number in every],
                 }
                 for key in self._keys
@@ -177,7 +177,8 @@ def _run_part(run: Run, label: str) -> RunPart:
     return RunPart(
         label=label,
         headlines=headlines(error_table(run)),
-        frames=sum(cell.frames for cell in run.cells),
+        # A frame under three corruptions is three frames; under three seeds it is one.
+        frames=sum({cell.key[:3]: cell.frames for cell in run.cells}.values()),
         videos=_videos(run),
         model=" ".join(str(model[key]) for key in ("name", "weights") if model.get(key)),
         protocol=str(run.raw["protocol"]["name"]),

@@ -9,7 +9,8 @@ from typing import Any
 
 from vidc.eval.report.runs import Run
 
-COMPARED = ("model", "protocol", "vidc", "environment")
+COMPARED = ("model", "protocol", "limit_frames", "vidc", "environment")
+IDENTITY = ("fingerprint", "split")  # of a dataset: two of one name need not hold the same frames
 
 
 @dataclass(frozen=True)
@@ -41,10 +42,18 @@ def command_line(run: Run) -> str:
 
 def differences(runs: Sequence[Run]) -> list[tuple[str, tuple[str, ...]]]:
     """The settings that are not the same in all runs, each with its value in every run."""
-    flat = [_flatten({key: run.raw.get(key) for key in COMPARED}) for run in runs]
+    flat = [_flatten(_compared(run)) for run in runs]
     keys = dict.fromkeys(key for settings in flat for key in settings)
     rows = [(key, tuple(settings.get(key, "–") for settings in flat)) for key in keys]
     return [(key, values) for key, values in rows if len(set(values)) > 1]
+
+
+def _compared(run: Run) -> dict[str, Any]:
+    datasets = {
+        name: {key: dataset[key] for key in IDENTITY}
+        for name, dataset in run.raw["datasets"].items()
+    }
+    return {key: run.raw.get(key) for key in COMPARED} | {"datasets": datasets}
 
 
 def spelled(value: Any) -> str:

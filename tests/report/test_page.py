@@ -183,6 +183,31 @@ def test_runs_stand_side_by_side_and_what_they_differ_in_is_said(tmp_path):
     assert other["stretches"] is None
 
 
+def test_runs_of_other_frames_are_told_apart(tmp_path):
+    whole = Shape(**{**SMALL.__dict__, "name": "whole", "datasets": ("lasot-c",)})
+    part = Shape(**{**whole.__dict__, "name": "part", "complete": False})
+    part = Shape(**{**part.__dict__, "fingerprints": {"lasot-c": "cd" * 32}})
+    runs = [write_run(tmp_path / shape.name, shape) for shape in (whole, part)]
+    results = json.loads((runs[1] / "results.json").read_text())
+    (runs[1] / "results.json").write_text(json.dumps({**results, "limit_frames": 240}))
+    html = write(runs, tmp_path / "out", figures=False).read_text("utf-8")
+    page = Page(html)
+    assert line(page, "limit_frames") == ["limit_frames", "–", "240"]
+    name = "datasets.lasot-c.fingerprint"
+    assert line(page, name) == [name, "ab" * 32, "cd" * 32]
+    heading = next(row[0] for row in page.rows if row and row[0].startswith("lasot-c "))
+    assert "part: Not every frame of the split" in heading
+    assert "whole: The paper does not say" in heading
+
+
+def test_seeds_do_not_multiply_the_frames(tmp_path):
+    shape = Shape(
+        videos=1, frames=240, columns=("source",), corruptions=("rain", "snow"), seeds=(0, 1, 2)
+    )
+    html, _ = make(tmp_path, shape)
+    assert "480 frames of 1 video, in order" in html
+
+
 def test_two_runs_of_one_name_are_told_apart(tmp_path):
     html, _ = make(tmp_path, SMALL, SMALL)
     assert [run["label"] for run in payload(html)["runs"]] == ["generated (1)", "generated (2)"]

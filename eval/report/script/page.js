@@ -40,14 +40,23 @@ function show(kind) {
   }
 }
 
+// What is to be said of the runs' cells: once where it is the same, else after each run's name.
+function ofRuns(say) {
+  const said = data.views[state.view].cells.map((cell) => cell && say(cell));
+  const different = new Set(said.filter((sentence) => sentence !== null));
+  if (different.size === 1) return [...different][0];
+  return said.map((sentence, i) => sentence && `${data.runs[i].label}: ${sentence}`)
+    .filter(Boolean).join(" ");
+}
+
 function aboutStream() {
-  const cell = data.views[state.view].cells.find(Boolean);
   const which = state.mode === "soFar"
     ? "The error of all frames seen so far; each line ends at the table's number."
-    : `The error of the last ${count(cell.curves.window)} frames.`;
-  const videos = cell.stretches ? "" : " The frames are shuffled, so there are no videos to mark.";
+    : ofRuns((cell) => `The error of the last ${count(cell.curves.window)} frames.`);
+  const videos = ofRuns((cell) =>
+    (cell.stretches ? "" : "The videos change too often to be marked."));
   document.querySelector("[data-about=stream]").textContent =
-    `${which}${videos} Point at the chart, or move through it with the arrow keys, for the video, the class and the errors there.`;
+    `${which}${videos && ` ${videos}`} Point at the chart, or move through it with the arrow keys, for the video, the class and the errors there.`;
 }
 
 function render() {
@@ -58,6 +67,9 @@ function render() {
 function turnTo(view) {
   state.view = (view + data.views.length) % data.views.length;
   document.getElementById("view").value = state.view;
+  // A closed list shows the corruption alone, and two datasets may have the same ones.
+  const dataset = document.getElementById("dataset");
+  if (dataset) dataset.textContent = data.views[state.view].dataset;
   for (const part of document.querySelectorAll("[data-view]")) {
     part.hidden = Number(part.dataset.view) !== state.view;
   }
