@@ -36,6 +36,17 @@ SHUFFLED = Shape(
 )
 
 
+SHORT = Shape(
+    name="short",
+    videos=3,
+    frames=40,
+    datasets=("imagenet-vid-c", "lasot-c"),
+    corruptions=("rain",),
+    columns=("source", "unmix_tns"),
+)
+A4 = 718  # CSS pixels between the margins of a sheet
+
+
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
     with chromium(tmp_path_factory.mktemp("profile")) as driver:
@@ -46,7 +57,7 @@ def browser(tmp_path_factory):
 def folders(tmp_path_factory):
     """The generated runs, by name."""
     root = tmp_path_factory.mktemp("runs")
-    shapes = {"plain": PLAIN, "nasty": NASTY, "shuffled": SHUFFLED}
+    shapes = {"plain": PLAIN, "nasty": NASTY, "shuffled": SHUFFLED, "short": SHORT}
     return {name: write_run(root / name, shape) for name, shape in shapes.items()}
 
 
@@ -54,7 +65,12 @@ def folders(tmp_path_factory):
 def pages(folders, tmp_path_factory):
     """The addresses of a plain page, a page of nasty names, and one of two runs."""
     root = tmp_path_factory.mktemp("pages")
-    sets = {"plain": ["plain"], "nasty": ["nasty"], "two": ["plain", "shuffled"]}
+    sets = {
+        "plain": ["plain"],
+        "nasty": ["nasty"],
+        "two": ["plain", "shuffled"],
+        "mixed": ["short", "plain", "shuffled"],
+    }
     return {
         name: write([folders[of] for of in which], root / name, figures=False).as_uri()
         for name, which in sets.items()
@@ -341,6 +357,70 @@ def test_two_runs_have_a_panel_each(open_page):
     ] == [24, 0]
 
 
+def test_the_dataset_of_the_charts_is_always_to_be_seen(open_page):
+    driver = open_page("mixed")
+    (shown,) = find(driver, "#dataset")
+    for label in ("rain", "rain", "clean", "snow"):
+        chosen = driver.execute_script(
+            "const one = document.querySelector('#view').selectedOptions[0];"
+            "return [one.text.toLowerCase(), one.parentElement.label]"
+        )
+        assert chosen[0] == label
+        assert (shown.is_displayed(), shown.text) == (True, chosen[1])
+        find(driver, ".step")[1].click()
+    assert find(open_page("plain"), "#dataset") == []
+
+
+def test_what_is_said_of_the_stream_holds_for_every_run(open_page):
+    driver = open_page("mixed")
+    (about,) = find(driver, "[data-about=stream]")
+    assert "shuffled: The videos change too often to be marked." in about.text
+    find(driver, ".modes input")[1].click()
+    assert "short: The error of the last 40 frames." in about.text
+    assert "generated: The error of the last 64 frames." in about.text
+    driver = open_page("plain")
+    find(driver, ".modes input")[1].click()
+    assert texts(driver, "[data-about=stream]")[0].startswith("The error of the last 64 frames.")
+
+
+def test_the_lowest_is_marked_for_those_who_do_not_see_it(open_page):
+    driver = open_page("plain")
+    marked = driver.execute_script(
+        """return [...document.querySelectorAll("#classes tbody tr")].map((row) =>
+        [...row.children].slice(2, -1).map((one) => one.textContent));"""
+    )
+    for row in marked:
+        errors = [float(text.split()[0]) for text in row]
+        said = [error for error, text in zip(errors, row, strict=True) if "lowest" in text]
+        assert said or len(set(errors)) == 1
+        assert set(said) <= {min(errors)}
+
+
+def luminance(channels):
+    linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_names_of_the_lines_can_be_read(open_page, scheme):
+    driver = open_page("plain")
+    set_scheme(driver, scheme)
+    fills = driver.execute_script(
+        """return [...document.querySelectorAll("#stream .name")]
+        .map((one) => getComputedStyle(one).fill);"""
+    )
+    paper = driver.execute_script(
+        "return getComputedStyle(document.querySelector('section')).backgroundColor"
+    )
+    ground = luminance([int(channel) / 255 for channel in re.findall(r"\d+", paper)[:3]])
+    assert len(fills) == 8
+    for fill in fills:
+        numbers = [float(number) for number in re.findall(r"[\d.]+", fill)[:3]]
+        channels = [n / 255 for n in numbers] if fill.startswith("rgb") else numbers
+        light, dark = sorted((luminance(channels), ground), reverse=True)
+        assert (light + 0.05) / (dark + 0.05) >= 4.5  # what WCAG asks of text
+
+
 @pytest.mark.parametrize(("scheme", "least", "most"), [("light", 200, 255), ("dark", 0, 60)])
 def test_light_and_dark_follow_the_readers_choice(open_page, scheme, least, most):
     driver = open_page("plain")
@@ -356,6 +436,19 @@ def test_no_width_makes_the_page_scroll_sideways(open_page, width):
     set_width(driver, width)
     wide = "return document.documentElement.scrollWidth"
     wait_for(lambda: driver.execute_script(wide) <= width)
+
+
+def test_paper_cuts_no_table_off(open_page):
+    driver = open_page("two")
+    set_width(driver, A4)
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    cut = driver.execute_script(
+        """return [...document.querySelectorAll("table")]
+        .filter((one) => one.getBoundingClientRect().right > document.body.clientWidth + 1)
+        .map((one) => one.className);"""
+    )
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    assert cut == []
 
 
 def test_it_prints(open_page):

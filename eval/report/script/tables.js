@@ -65,7 +65,7 @@ function matrixRow(row, columns, places, kind) {
     const best = columns.length > 1 && error === lowest && spread > 0;
     const cell = make(
       "td", { class: `number heat${best ? " lowest" : ""}`, "data-value": error ?? "" },
-      percent(error),
+      percent(error), best ? make("span", { class: "unseen" }, " (lowest)") : null,
     );
     cell.style.setProperty("--share", `${((error ?? 0) * 0.62).toFixed(1)}%`);
     return cell;
