@@ -16,7 +16,6 @@ from vidc.builders.card_metadata import configs, is_sample, metadata, pretty_nam
 from vidc.classes import class_list
 from vidc.corruptions.imagenet_c import NAMES
 from vidc.corruptions.snow import SPEEDS
-from vidc.errors import unknown
 from vidc.files import write_whole
 from vidc.frames import CLEAN
 from vidc.manifest import Manifest, RecipeEntry
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 FILE = "README.md"
 TEMPLATE = "DATASET_CARD.md"
 _RAIN_PICTURE = "docs/rain.png"
+# A source that somebody added has its own name here, and terms that we do not know.
 _SOURCE_NAMES = {
     "imagenet-vid": "ImageNet-VID",
     "lasot": "LaSOT",
@@ -58,8 +58,6 @@ def render(manifest: Manifest, repo: str | None = None, *, recipe_only: bool = F
     """The text of README.md; ``repo`` is its Hub id where it is known."""
     import yaml
 
-    if manifest.source not in _SOURCE_NAMES:
-        raise unknown(f"source in {manifest.name}'s manifest.json", manifest.source, _SOURCE_NAMES)
     header = yaml.safe_dump(
         metadata(manifest, recipe_only), sort_keys=False, allow_unicode=True, width=1000
     )
@@ -98,7 +96,7 @@ def _environment() -> Environment:
 
 def _context(manifest: Manifest, repo: str | None, recipe_only: bool) -> dict[str, Any]:
     sample = is_sample(manifest)
-    source_name = _SOURCE_NAMES[manifest.source]
+    source_name = _SOURCE_NAMES.get(manifest.source, manifest.source)
     recipe = manifest.recipe
     return {
         "pretty_name": pretty_name(manifest),
@@ -110,7 +108,7 @@ def _context(manifest: Manifest, repo: str | None, recipe_only: bool) -> dict[st
         "pictures": assets.CLIP in assets.names(manifest, recipe_only),
         "source": manifest.source,
         "source_name": source_name,
-        "root_example": _ROOTS[manifest.source],
+        "root_example": _ROOTS.get(manifest.source, "CLEAN"),
         "split": manifest.split,
         "split_words": _split_words(manifest, source_name),
         "split_reason": _SPLIT_REASONS.get((manifest.source, manifest.split), "asked for"),
@@ -244,7 +242,7 @@ def _license_words(manifest: Manifest) -> str:
     license = terms(manifest).license
     if license["license"] == "other":
         return f"the source's terms, [{license['license_name']}]({license['license_link']})"
-    return "Apache-2.0"
+    return "the source's terms" if license["license"] == "unknown" else "Apache-2.0"
 
 
 def spans(numbers: Sequence[int]) -> str:

@@ -67,6 +67,7 @@ _TERMS = {
     ),
 }
 _RENDERED = Terms({"license": "apache-2.0"}, "original")
+_OF_ANOTHER_SOURCE = Terms({"license": "unknown"}, "extended")
 
 
 def is_sample(manifest: Manifest) -> bool:
@@ -83,7 +84,7 @@ def pretty_name(manifest: Manifest) -> str:
 
 def terms(manifest: Manifest) -> Terms:
     """The terms of the dataset's source."""
-    return _RENDERED if is_sample(manifest) else _TERMS[manifest.source]
+    return _RENDERED if is_sample(manifest) else _TERMS.get(manifest.source, _OF_ANOTHER_SOURCE)
 
 
 def configs(manifest: Manifest, recipe_only: bool = False) -> tuple[str, ...]:

@@ -37,6 +37,7 @@ VARIANTS = {
     "imagenet-vid-c": {},
     "lasot-c": {"name": "lasot-c", "source": "lasot", "classes": "lasot", "split": "test"},
     "tao-lasot-c": {"name": "tao-lasot-c", "source": "tao-lasot", "classes": "lasot"},
+    "clips-c": {"name": "clips-c", "source": "clips", "classes": "lasot"},
     "imagenet-vid-c-sample": {"name": "imagenet-vid-c-sample"},
     "lasot-c-sample": {"name": "lasot-c-sample", "source": "lasot", "classes": "lasot"},
 }
@@ -144,6 +145,16 @@ def test_the_terms_are_the_source_s(variant):
         assert "no right to the frames" in section
         assert ("terms of access" in section) == (variant.source == "imagenet-vid")
         assert ("TAO" in section) == (variant.source == "tao-lasot")
+        assert ("LaSOT" in section) == variant.source.endswith("lasot")
+
+
+def test_of_a_source_that_somebody_added_nothing_is_said_that_is_another_s(manifest):
+    text = card.render(dataclasses.replace(manifest, name="clips-c", source="clips"))
+    assert "- **Source:** clips\n" in text
+    assert "- **License:** the source's terms; see" in text
+    assert "**clips**: vidc does not know its terms" in card.licence_section(text)
+    for others in ("were not asked", "YouTube", "fan2019", "dave2020", "russakovsky2015", "TAO"):
+        assert others not in text
 
 
 def test_only_the_project_s_own_sample_is_called_rendered(manifest):
