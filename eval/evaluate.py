@@ -67,7 +67,14 @@ def evaluate(
     The arguments are the options of ``python -m vidc.eval``; ``settings`` is its ``--set``. What
     is finished already is read, not run again.
 
-    >>> vidc.evaluate("datasets/sample/lasot-c", columns=["tbn", "unmix_tns"])  # doctest: +SKIP
+    >>> import vidc
+    >>> columns = ["source", "unmix_tns"]
+    >>> done = vidc.evaluate("datasets/sample/lasot-c", columns=columns, corruptions="snow")
+    >>> done.table.splitlines()[2].split()
+    ['lasot-c-sample', 'Source', 'UnMix-TNS']
+    >>> (cell,) = done.results["cells"]
+    >>> cell["corruption"], cell["severity"], list(cell["columns"])
+    ('snow', 4, ['source', 'unmix_tns'])
     """
     options = Options(
         datasets=_strings(datasets),

@@ -49,8 +49,13 @@ def load(
     the rest is not read. ``decode=False`` gives the stored bytes. ``verify`` compares every
     decoded frame with its recorded hash, and every row with its place in the order.
 
-    >>> for frame in vidc.load("datasets/sample/imagenet-vid-c", "snow_s3"):  # doctest: +SKIP
-    ...     frame.image, frame.label
+    >>> import vidc
+    >>> frames = vidc.load("datasets/sample/lasot-c", "snow_s4", video="car-6")
+    >>> for frame in frames:
+    ...     assert frame.image.shape == (112, 112, 3)
+    >>> first = next(iter(frames))
+    >>> first.video, first.frame, frames.info.classes.names[first.label]
+    ('car-6', 0, 'car')
     """
     if threads is not None and threads < 1:
         raise InputError(f"threads is {threads}: give at least 1.")
