@@ -71,6 +71,7 @@ def write_dataset(root: Path, **choices: object) -> Path:
 
 def write_model(folder: Path) -> str:
     """The user's model file, as the command takes it."""
+    folder.mkdir(exist_ok=True)
     (folder / "tiny.py").write_text(MODEL)
     (folder / "mine.py").write_text(METHOD)
     return f"{folder / 'tiny.py'}:network"
