@@ -17,7 +17,7 @@ EXAMPLES = """\
 examples:
   COMMAND --root CLEAN --out DATASET
   COMMAND --root CLEAN --out DATASET --dry-run
-  COMMAND --root CLEAN --out DATASET --corruptions snow fog --severity 1 3 5
+  COMMAND --root CLEAN --out DATASET --severity 1 3 5
   COMMAND --root CLEAN --out DATASET --shards 3/10
 The same command again continues where it stopped."""
 
@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--root", type=Path, required=True, metavar="DIR", help="the clean videos")
     add("--out", type=Path, required=True, metavar="DIR", help="the dataset's folder")
-    add("--split", help="val (imagenet-vid), test (lasot) or trainval (tao-lasot) if not given")
+    add("--split", help="default: val, test (lasot), trainval (tao-lasot)")
     add("--name", help="the dataset's name, if not the source's own")
     what = parser.add_argument_group("what is built")
     _add_recipe(what)
@@ -50,11 +50,11 @@ def _add_recipe(group: argparse._ArgumentGroup) -> None:
     add("--severity", nargs="+", type=int, metavar="N", default=[5], help="1 to 5")
     clean = argparse.BooleanOptionalAction
     add("--clean", action=clean, default=True, help="store the clean frames as well")
-    add("--size", default="224", help="pixels (resize, centre crop), or native")
+    add("--size", default="224", help="pixels (resize and crop), or native")
     add("--format", default="png", help="png or jpeg")
     add("--quality", type=int, default=85, help="of jpeg")
-    add("--subsampling", default="420", help="of jpeg: 420 or 444")
-    add("--temporal", default="iid", help="iid or coherent: how randomness moves with time")
+    add("--subsampling", default="420", metavar="RATIO", help="of jpeg: 420 or 444")
+    add("--temporal", default="iid", help="iid, or coherent: weather moves")
     add("--seed", type=int, default=0, help="of all randomness")
 
 
@@ -74,7 +74,7 @@ def _add_work(group: argparse._ArgumentGroup) -> None:
     add(
         "--shards",
         metavar="I/N",
-        help="only shards I, I+N, ...: one of an array of N jobs, I from 0",
+        help="only shards I, I+N, ...: one of N jobs, I from 0",
     )
     add("--shard-size", default="500MB", metavar="SIZE", help="of a Parquet file, about")
     add("--dry-run", action="store_true", help="print the plan, its size and time, and stop")

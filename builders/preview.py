@@ -16,9 +16,9 @@ from vidc.frames import Pixels
 
 EXAMPLES = """\
 examples:
-  COMMAND                                          a clip of the sample, no download
+  COMMAND                 a clip of the sample, no download
   COMMAND --frame photo.jpg --corruptions all
-  COMMAND lasot --root LaSOT --video --temporal coherent --out rain.mp4"""
+  COMMAND lasot --root LaSOT --video --temporal coherent"""
 
 SEVERITIES = (1, 2, 3, 4, 5)
 FRAMES_A_SECOND = 25
@@ -36,7 +36,7 @@ class Shot:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of preview."""
-    parser.usage = f"{parser.prog} [--frame FILE | SOURCE --root DIR] [--out FILE] [options]"
+    parser.usage = f"{parser.prog} [--frame FILE | SOURCE --root DIR] [options]"
     add = parser.add_argument
     add("source", nargs="?", metavar="SOURCE", help="imagenet-vid, lasot or tao-lasot")
     add("--root", type=Path, metavar="DIR", help="its clean videos")

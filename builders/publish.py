@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\
 examples:
-  COMMAND imagenet-vid-c my-org/imagenet-vid-c                 private
-  COMMAND imagenet-vid-c my-org/imagenet-vid-c --recipe-only   labels and hashes, no pixel
-  COMMAND imagenet-vid-c my-org/imagenet-vid-c --public --confirm-rights
-Given again, it uploads what is not there yet. The token is the one of 'hf auth login'."""
+  COMMAND lasot-c my-org/lasot-c                   private
+  COMMAND lasot-c my-org/lasot-c --recipe-only     no pixel
+  COMMAND lasot-c my-org/lasot-c --public --confirm-rights
+Given again, it uploads what is not there yet; the token is of 'hf auth login'."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

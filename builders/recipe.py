@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\
 examples:
-  COMMAND my-org/imagenet-vid-c --root ILSVRC2015        into the folder imagenet-vid-c
+  COMMAND my-org/lasot-c --root LaSOT    into lasot-c
   COMMAND some/folder --root LaSOT --out lasot-c
-Exit code 0: every frame has its recorded hash; 1: some differ, and they are named."""
+Exit code 0: every frame has its recorded hash; 1: some differ, and are named."""
 
 DIFFERENT = 1
 _SHOWN = 20

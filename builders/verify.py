@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\
 examples:
-  COMMAND imagenet-vid-c                        every byte, row and pixel against the manifest
-  COMMAND imagenet-vid-c --root ILSVRC2015      and 100 random frames made again from clean video
+  COMMAND lasot-c                 every byte, row and pixel
+  COMMAND lasot-c --root LaSOT    and 100 frames made again
 Exit code 0 if all is well, 1 with a list if something is off."""
 
 SOMETHING_IS_OFF = 1

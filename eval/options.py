@@ -16,18 +16,18 @@ ENGINES = ("serial", "processes", "ray")
 
 EXAMPLES = f"""\
 examples:
-  {PROGRAM}                                  the sample's table, once it is built
-  {PROGRAM} imagenet-vid-c lasot-c           the paper's table, from two built folders
-  {PROGRAM} ORG/imagenet-vid-c --corruptions snow --columns source unmix_tns --seeds 3
-  {PROGRAM} --source imagenet-vid --root ILSVRC2015     straight from clean videos
+  {PROGRAM}                           the sample's table, once built
+  {PROGRAM} imagenet-vid-c lasot-c    the paper's, of two folders
+  {PROGRAM} ORG/lasot-c --corruptions snow --columns source unmix_tns
+  {PROGRAM} --source lasot --root LaSOT     straight from clean videos
   {PROGRAM} lasot-c --columns source mine.py:MyMethod@unmix_tns
-  {PROGRAM} report results/RUN [RUN ...]     a page with plots and the numbers behind them"""
+  {PROGRAM} report results/RUN [RUN ...]    a page with plots"""
 
 _COLUMNS_HELP = (
-    "source tbn alpha_bn unmix_tns tent tent_unmix lame lame_unmix (all of these), "
-    "or pairs: tent@alpha_bn, FILE.py:CLASS@unmix_tns"
+    "source tbn alpha_bn unmix_tns tent tent_unmix lame lame_unmix (all of these); "
+    "tent@alpha_bn, FILE.py:CLASS@tbn"
 )
-_SET_HELP = "one value of the protocol, as unmix_tns.components=64; may be repeated"
+_SET_HELP = "of the protocol: unmix_tns.components=64; repeatable"
 
 
 @dataclass(frozen=True)
@@ -148,6 +148,7 @@ def _parser() -> Parser:
         usage=f"{PROGRAM} [DATASET ...] [options]",
         examples=EXAMPLES,
         argument_default=argparse.SUPPRESS,
+        add_help=False,
     )
     _add_what(parser.add_argument_group("what is measured"))
     _add_how(parser.add_argument_group("how it is computed"))
@@ -177,7 +178,7 @@ def _add_what(group: argparse._ArgumentGroup) -> None:
     add("--root", metavar="DIR", help="where the clean videos of --source are")
     add("--split", metavar="NAME", help="of --source (its own default)")
     add("--allow-missing", action="store_true", help="of --source: go on with the videos there are")
-    add("--recipe", metavar="D", help="of --source: made as this dataset was (224, PNG, seed 0)")
+    add("--recipe", metavar="D", help="of --source: as this dataset (224, PNG, seed 0)")
 
 
 def _add_how(group: argparse._ArgumentGroup) -> None:
@@ -207,3 +208,4 @@ def _add_where(group: argparse._ArgumentGroup) -> None:
     add("--checkpoint-every", type=int, metavar="N", help="batches, or five minutes (200)")
     add("--out", metavar="DIR", help="where the run's folder is made (results)")
     add("--no-report", action="store_false", dest="report", help="leave out report.html")
+    add("-h", "--help", action="help", help="show this and exit")

@@ -19,7 +19,7 @@ PURPOSE = "Make a dataset, check it, look at it, publish it."
 
 EXAMPLES = f"""\
 examples:
-  {PROGRAM}                       the rendered sample, no download: datasets/sample
+  {PROGRAM}                 the sample, no download: datasets/sample
   {PROGRAM} imagenet-vid --root ILSVRC2015 --out imagenet-vid-c
   {PROGRAM} lasot --root LaSOT --out lasot-c --severity 3 5
   {PROGRAM} verify imagenet-vid-c --root ILSVRC2015"""

@@ -73,11 +73,13 @@ class _HelpFormatter(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescrip
     """Defaults shown, but not where there is none to show."""
 
     def __init__(self, prog: str) -> None:
-        super().__init__(prog, max_help_position=30, width=100)
+        super().__init__(prog, max_help_position=27, width=80)
 
     def _get_help_string(self, action: argparse.Action) -> str | None:
         default = action.default
         if default is None or default is False or default == [] or default is argparse.SUPPRESS:
+            return action.help
+        if isinstance(action, argparse._StoreFalseAction):  # --no-x: its default is that it is off
             return action.help
         if isinstance(default, list):  # as it would be typed
             return f"{action.help} (default: {' '.join(map(str, default))})"

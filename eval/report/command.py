@@ -8,8 +8,8 @@ from pathlib import Path
 
 EXAMPLES = """\
 examples:
-  python -m vidc.eval report results/RUN                  results/RUN/report.html and figures/
-  python -m vidc.eval report results/RUN results/OTHER --out compared     two runs side by side"""
+  python -m vidc.eval report results/RUN     its report.html and figures/
+  python -m vidc.eval report results/RUN results/OTHER --out side-by-side"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -1,10 +1,13 @@
 """What a person sees first: help that opens with an example, and mistakes told in one sentence."""
 
 import os
+import re
 import subprocess
 import sys
 
 import pytest
+
+from vidc.build import COMMANDS
 
 
 def run(*words, cwd=None):
@@ -13,14 +16,23 @@ def run(*words, cwd=None):
     )
 
 
-@pytest.mark.parametrize("module", ["vidc.build", "vidc.eval"])
-def test_help_opens_with_an_example_and_fits_on_a_screen(module):
-    shown = run(module, "--help")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "vidc.eval",
+        "vidc.eval report",
+        "vidc.build",
+        *(f"vidc.build {each[0]}" for each in COMMANDS),
+    ],
+)
+def test_help_opens_with_an_example_and_fits_on_a_screen(command):
+    shown = run(*command.split(), "--help")
     lines = shown.stdout.splitlines()
     assert shown.returncode == 0
-    assert f"python -m {module}" in "\n".join(lines[:4])
-    assert len(lines) <= 60
-    assert max(map(len, lines)) <= 100
+    assert f"python -m {command}" in "\n".join(lines[:4])
+    assert len(lines) <= 48
+    assert max(map(len, lines)) <= 80
+    assert not re.search(r"^  --no-.*default", shown.stdout, re.M)  # "(default: True)" of a --no-
 
 
 @pytest.mark.parametrize(
