@@ -32,7 +32,8 @@ def text(table: Table, *, bold: bool = False) -> str:
             [_row_name(row), *_spelled(row, lambda value: f"{value}*")] for row in section.rows
         ]
         blocks.append("\n".join([*_aligned(lines, bold), *section.notes]))
-    blocks.append("* best of its row")
+    if len(table.names) > 1:
+        blocks.append("* best of its row")
     return "\n\n".join(blocks)
 
 

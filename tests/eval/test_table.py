@@ -173,6 +173,14 @@ def test_text_marks_the_best_of_each_row_and_all_ties():
     assert len({line.index(".") for line in lines[3:6]}) == 1
 
 
+def test_one_column_has_no_best():
+    alone = {"source": "Source"}
+    cells = [cell("lasot-c-sample", "snow", [40.0], columns=alone)]
+    table = build_table(results_of("lasot-c-sample", columns=alone), cells)
+    assert "40.0" in table_formats.text(table)
+    assert "*" not in table_formats.text(table)
+
+
 def test_text_for_a_terminal_is_the_same_but_for_the_bold():
     table = build_table(results_of("imagenet-vid-c"), THREE)
     bold = table_formats.text(table, bold=True)
