@@ -122,6 +122,7 @@ def makespan(cells: list[float], count: int) -> float:
 
 
 def duration(seconds: float) -> str:
-    """For people: hours or minutes."""
-    hours = seconds / 3600
-    return f"{hours:.1f} h" if hours >= 1 else f"{max(1, round(seconds / 60))} min"
+    """For people: hours, minutes or seconds."""
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 3600:.1f} h" if seconds >= 3600 else f"{seconds / 60:.0f} min"

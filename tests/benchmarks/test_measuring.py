@@ -83,7 +83,8 @@ def test_a_frame_costs_six_networks():
 
 
 def test_durations_are_for_people():
-    assert [duration(s) for s in (20, 1800, 5400)] == ["1 min", "30 min", "1.5 h"]
+    times = [duration(seconds) for seconds in (21.3, 119, 150, 1800, 5400)]
+    assert times == ["21 s", "119 s", "2 min", "30 min", "1.5 h"]
 
 
 def test_the_readme_says_what_was_measured_last():
