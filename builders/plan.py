@@ -125,7 +125,7 @@ def make_plan(source: Source, settings: Settings) -> Plan:
     empty = [video for video in wanted if video.frames == 0]
     if empty and (not settings.skip_broken or not videos):
         raise InputError(f"{empty[0].folder} holds no frame: --skip-broken leaves such videos out")
-    groups = _groups(videos, settings)
+    groups = group(videos, settings)
     return Plan(
         settings=settings,
         tasks=tuple(Task(i, len(groups), tuple(parts)) for i, parts in enumerate(groups)),
@@ -139,7 +139,7 @@ def make_plan(source: Source, settings: Settings) -> Plan:
     )
 
 
-def _groups(videos: Sequence[SourceVideo], settings: Settings) -> list[list[Part]]:
+def group(videos: Sequence[SourceVideo], settings: Settings) -> list[list[Part]]:
     """Whole videos, in order, up to the shard size; only a video that exceeds it is cut."""
     recipe = settings.recipe
     lengths = [len(selected(video, recipe)) for video in videos]
@@ -163,8 +163,8 @@ def _groups(videos: Sequence[SourceVideo], settings: Settings) -> list[list[Part
 
 def _cut(video: SourceVideo, length: int, limit: int, recipe: Recipe) -> list[Part]:
     """A long video in pieces, of whole row groups where a shard holds that much."""
-    group = row_group_frames(recipe)
-    step = limit - limit % group if limit > group else limit
+    rows = row_group_frames(recipe)
+    step = limit - limit % rows if limit > rows else limit
     return [Part(video, start, min(start + step, length)) for start in range(0, length, step)]
 
 

@@ -19,7 +19,7 @@ from benchmarks.measuring import (
     table,
     to_json,
 )
-from benchmarks.paper_scale import duration, makespan, networks
+from benchmarks.paper_scale import DATASETS, duration, makespan, networks
 
 
 def test_a_ratio_is_taken_round_by_round():
@@ -80,6 +80,14 @@ def test_a_frame_costs_six_networks():
     assert networks({name: Row(name, value, "") for name, value in values.items()}) == (
         pytest.approx(1 + 1.2 + 1.2 + 1.4 + 3 + 4.5)
     )
+
+
+def test_a_shard_is_one_cores_work():
+    # 500 MB hold 3690 frames of 224 · 224 · 2.7 bytes: eleven videos of 317 or 318, or one of 2446.
+    vid, lasot = (DATASETS[k].shards() for k in (0, 1))
+    assert (len(vid), sum(vid)) == (51, 176_126)
+    assert vid[0] == pytest.approx(11 * 317.5, abs=6)
+    assert (len(lasot), sum(lasot), lasot[0]) == (280, 685_000, 2447)
 
 
 def test_durations_are_for_people():
