@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 
 from vidc.builders.pipeline import Recipe
-from vidc.builders.plan import Plan, estimated_bytes, estimated_seconds
+from vidc.builders.plan import Plan, Task, estimated_bytes, estimated_seconds
 from vidc.builders.source import RENDERED_NAMES
 from vidc.engines import Engine, cores
 from vidc.errors import printable
@@ -34,7 +35,7 @@ def show_plan(plan: Plan, engine: Engine, share: tuple[int, int] = (0, 1)) -> No
     say(
         f"  plan: {_number(plan.frames, 'frame')} each, {_number(len(plan.tasks), 'shard')} each, "
         f"about {size(estimated_bytes(settings.recipe, plan.frames))}, "
-        f"{_expected(settings.recipe, plan.frames, engine)}"
+        f"{_expected(settings.recipe, plan.tasks, engine)}"
     )
     index, count = share
     if count > 1:
@@ -42,16 +43,18 @@ def show_plan(plan: Plan, engine: Engine, share: tuple[int, int] = (0, 1)) -> No
         frames = sum(task.frames for task in tasks)
         say(
             f"  --shards {index}/{count}: {_number(frames, 'frame')} each, "
-            f"{_number(len(tasks), 'shard')} each, {_expected(settings.recipe, frames, engine)}"
+            f"{_number(len(tasks), 'shard')} each, {_expected(settings.recipe, tasks, engine)}"
         )
 
 
-def _expected(recipe: Recipe, frames: int, engine: Engine) -> str:
+def _expected(recipe: Recipe, tasks: Sequence[Task], engine: Engine) -> str:
     """About how long it takes; a cluster's cores are not known here."""
+    frames = sum(task.frames for task in tasks)
     if engine.name == "ray":
         return f"about {duration(estimated_seconds(recipe, frames, 1))} of one core's time"
     workers = 1 if engine.name == "serial" else engine.workers or cores()
-    seconds = estimated_seconds(recipe, frames, workers)
+    # A shard is one worker's: more workers than shards make nothing quicker.
+    seconds = estimated_seconds(recipe, frames, max(1, min(workers, len(tasks))))
     return f"about {duration(seconds)} with {_number(workers, 'worker')}"
 
 

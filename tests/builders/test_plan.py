@@ -1,5 +1,6 @@
 """The plan holds every frame once and in order, whatever the videos' lengths."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,8 +20,10 @@ from vidc.builders.plan import (
 )
 from vidc.builders.settings import Settings
 from vidc.builders.source import SourceVideo
+from vidc.builders.summary import show_plan
 from vidc.classes import class_list
 from vidc.corruptions import names
+from vidc.engines import Engine
 from vidc.errors import InputError
 from vidc.images import Encoding
 
@@ -188,3 +191,13 @@ def test_the_time_counts_slow_corruptions_as_slow():
     for name, least, most in (("zoom_blur", 70, 140), ("saturate", 20, 50), ("snow", 1.5, 10)):
         added = estimated_seconds(Recipe((*clean, (name, 5))), 1000, 1) - base
         assert least <= added <= most
+
+
+def test_more_workers_than_shards_are_not_reckoned_with(capsys):
+    plan = make_plan(Listing((2000, 2000)), settings())
+    told = {}
+    for workers in (1, 2, 64):
+        show_plan(plan, Engine(workers=workers))
+        told[workers] = re.search(r"about ([^,]*) with", capsys.readouterr().out)[1]
+    # Two shards of 2000 frames at 0.010 + 2 · 224² · 1e-7 = 0.020 s each.
+    assert told == {1: "1 min 20 s", 2: "40 s", 64: "40 s"}
