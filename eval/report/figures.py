@@ -174,7 +174,9 @@ def _classes(group: _Group) -> Figure:
     names = _class_order(group)
     shown = group.views
     rows = -(-len(shown) // _a_row(len(shown)))
-    figure = _figure(WIDTH, rows * (1.0 + 0.13 * len(names)))
+    # Columns' names stand upright below a panel: a pair's or a user's is longer than the paper's.
+    longest = max(len(column.name) for column in group.columns)
+    figure = _figure(WIDTH, rows * (1.0 + 0.07 * max(0, longest - 9) + 0.13 * len(names)))
     grid = _grid(figure, len(shown))
     for axes, view in zip(grid, shown, strict=True):
         errors = _class_errors(group, view, names)

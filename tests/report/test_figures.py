@@ -6,7 +6,9 @@ import re
 import shutil
 import subprocess
 import sys
+import warnings
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 
 import matplotlib as mpl
 import pytest
@@ -171,3 +173,15 @@ def test_words_do_not_lie_over_one_another(tmp_path, kind, corruptions):
         width = min(first.x1, second.x1) - max(first.x0, second.x0)
         height = min(first.y1, second.y1) - max(first.y0, second.y0)
         assert width <= 1 or height <= 0.3 * min(first.height, second.height), (one, other)
+
+
+def test_one_class_and_long_names_leave_the_panel_its_place(tmp_path):
+    shape = Shape(corruptions=("snow",), videos=1, frames=40)
+    run = read_run(write_run(tmp_path / "run", shape))
+    (group,) = figures._groups(run, "", list(analysis.views(run, 40, 1)))
+    named = [replace(column, name="MyMethod@unmix_tns") for column in group.columns]
+    with mpl.rc_context(figures.SETTINGS), warnings.catch_warnings():
+        warnings.simplefilter("error")  # "axes sizes collapsed to zero"
+        figure = figures.KINDS["classes"](replace(group, columns=named))
+        figure.draw_without_rendering()
+    assert figure.axes[0].get_window_extent().height >= 0.1 * figure.dpi
