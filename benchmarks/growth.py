@@ -218,7 +218,7 @@ def eval_batch(rounds: int) -> list[Curve]:
         found = alternate(forwards, rounds)
         figures = tuple(found[str(count)].times(1e3) for count in BATCHES)
         places = tuple(map(float, BATCHES))
-        curves.append(Curve(f"{title} forward", "batch", "ms", places, figures))
+        curves.append(Curve(f"{title} forward by batch", "batch", "ms", places, figures))
     return curves
 
 
