@@ -184,10 +184,13 @@ def _output(asked: Path | None, suffix: str) -> Path:
     out = asked or Path(f"preview{suffix}")
     if out.suffix.lower() != suffix:
         raise InputError(f"--out {out} must end in {suffix}.")
-    if out.is_dir():
-        raise InputError(f"--out {out} is a folder: name a file.")
-    if not out.parent.is_dir():
-        raise InputError(f"--out {out}: there is no folder {out.parent}.")
+    try:
+        if out.is_dir():
+            raise InputError(f"--out {out} is a folder: name a file.")
+        if not out.parent.is_dir():
+            raise InputError(f"--out {out}: there is no folder {out.parent}.")
+    except OSError as error:  # a name that is too long, for one
+        raise InputError(f"--out {out} cannot be written: {error.strerror}.") from error
     return out
 
 

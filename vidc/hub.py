@@ -98,6 +98,8 @@ def find(path_or_id: str | Path, revision: str | None = None, token: str | None 
     if root.is_dir():
         if not (root / manifest.FILE).is_file():
             raise InputError(f"{root} has no {manifest.FILE}: give the folder of a finished build.")
+        if revision is not None:
+            raise InputError(f"{root} is a folder, and only a dataset on the Hub has a revision.")
         return Folder(root)
     if root.exists():
         raise InputError(f"{root} is a file: give the folder of a built dataset or a Hub id.")

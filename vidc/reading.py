@@ -254,6 +254,8 @@ def _span(index: pa.Table, video: str | None, start: int, stop: int | None) -> r
 def _video_rows(index: pa.Table, video: str) -> tuple[int, int]:
     import pyarrow.compute as pc
 
+    if not isinstance(video, str):
+        raise InputError(f"video is {video!r}: give the id of a video, which is a string.")
     rows = pc.indices_nonzero(pc.equal(index.column("video"), video)).to_numpy()
     if not len(rows):
         raise unknown("video", video, set(index.column("video").to_pylist()))

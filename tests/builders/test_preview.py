@@ -197,5 +197,10 @@ def test_a_place_that_cannot_be_written(option, name, tmp_path, monkeypatch):
     assert not [file for file in tmp_path.iterdir() if file.name.startswith(".")]
 
 
+def test_a_name_that_is_too_long(tmp_path):
+    with pytest.raises(InputError, match="cannot be written: File name too long"):
+        main(["preview", "--out", str(tmp_path / f"{'a' * 300}.png")])
+
+
 def refuse(folder):
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

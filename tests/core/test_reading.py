@@ -321,6 +321,8 @@ def test_a_flipped_bit_anywhere_changes_no_frame_unnoticed(folder, tmp_path_fact
         ({"stop": 21}, "not inside"),
         ({"start": 5, "stop": 4}, "not inside"),
         ({"threads": 0}, "threads"),
+        ({"video": 3}, "video is 3: .* a string"),
+        ({"revision": "main"}, "is a folder, and only .* a revision"),
     ],
 )
 def test_a_wrong_question_is_one_sentence(folder, options, words):
