@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vidc.eval.report.runs import Column, Run
-from vidc.eval.table import MEAN, Row, Section, Table, build_table
-from vidc.frames import CLEAN, DEFAULT_SEVERITY
+from vidc.eval.table import MEAN, Row, Section, Table, build_table, row_label, row_order
 
 
 @dataclass(frozen=True)
@@ -80,17 +79,6 @@ def error_blocks(runs: Sequence[Run], columns: Sequence[Column]) -> list[Block]:
     return [_block(dataset, of_runs, columns) for dataset, of_runs in found.items()]
 
 
-def row_label(corruption: str, severity: int | None) -> str:
-    """A corruption as a person reads it.
-
-    >>> row_label("gaussian_noise", 5), row_label("snow", 3), row_label("mean", None)
-    ('Gaussian noise', 'Snow, severity 3', 'Mean')
-    """
-    name = corruption.replace("_", " ").capitalize()
-    plain = corruption in (CLEAN, MEAN) or severity == DEFAULT_SEVERITY
-    return name if plain else f"{name}, severity {severity}"
-
-
 def _block(dataset: str, of_runs: Sequence[_OfRun], columns: Sequence[Column]) -> Block:
     lines: dict[tuple[str, int | None], list[Line]] = {}
     for of_run in of_runs:
@@ -98,11 +86,15 @@ def _block(dataset: str, of_runs: Sequence[_OfRun], columns: Sequence[Column]) -
             if row.kind == "ours":
                 line = _line(of_run, row, columns)
                 lines.setdefault((row.corruption, row.severity), []).append(line)
-    # The mean closes the block, also where the runs do not hold the same corruptions.
-    ordered = sorted(lines, key=lambda key: key[0] == MEAN)
-    flat = tuple(line for key in ordered for line in lines[key])
+    flat = tuple(line for key in sorted(lines, key=_place) for line in lines[key])
     has_paper = any(entry and entry.paper for line in flat for entry in line.entries)
     return Block(dataset, flat, _notes(of_runs), has_paper)
+
+
+def _place(key: tuple[str, int | None]) -> tuple[bool, tuple[int, str, int]]:
+    """A row's place in the block, also where the runs do not hold the same rows; the mean last."""
+    corruption, severity = key
+    return corruption == MEAN, row_order((corruption, severity or 0))
 
 
 def _notes(of_runs: Sequence[_OfRun]) -> tuple[str, ...]:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vidc.eval.report.analysis import CellView
-from vidc.eval.report.error_table import row_label
 from vidc.eval.report.measures import RELIABILITY_BINS
 from vidc.eval.report.palette import Look, looks
 from vidc.eval.report.runs import Column, Run
+from vidc.eval.table import row_label
 from vidc.files import write_whole
 
 if TYPE_CHECKING:

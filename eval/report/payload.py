@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from vidc.eval.report.analysis import CellView, Curves
-from vidc.eval.report.error_table import row_label
 from vidc.eval.report.measures import Reliability, SinceChange
 from vidc.eval.report.predictions import CellKey
 from vidc.eval.report.runs import Column, Part, Run, Scores
+from vidc.eval.table import row_label
 
 # With these the page of a run of any size stays under five megabytes.
 CURVE_VALUES = 260_000

@@ -183,6 +183,15 @@ def test_runs_stand_side_by_side_and_what_they_differ_in_is_said(tmp_path):
     assert other["stretches"] is None
 
 
+def test_rows_keep_their_order_where_runs_hold_different_ones(tmp_path):
+    one = Shape(**{**SMALL.__dict__, "name": "one", "corruptions": ("rain", "snow")})
+    two = Shape(**{**SMALL.__dict__, "name": "two", "corruptions": ("clean", "gaussian_noise")})
+    html, _ = make(tmp_path, one, two)
+    labels = dict.fromkeys(row[0].strip() for row in Page(html).rows if row)
+    wanted = ["Clean", "Gaussian noise", "Rain", "Snow", "Mean"]
+    assert [label for label in labels if label in wanted] == wanted
+
+
 def test_runs_of_other_frames_are_told_apart(tmp_path):
     whole = Shape(**{**SMALL.__dict__, "name": "whole", "datasets": ("lasot-c",)})
     part = Shape(**{**whole.__dict__, "name": "part", "complete": False})
