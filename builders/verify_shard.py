@@ -105,24 +105,34 @@ def _check_config(
     if file.metadata.num_rows != annotations.num_rows:
         findings.append(f"{path} has {file.metadata.num_rows} rows, not {annotations.num_rows}")
         return findings
+    return findings + list(_few(_wrong_groups(job, path, config, file, annotations, advance)))
+
+
+def _wrong_groups(
+    job: ShardCheck,
+    path: str,
+    config: str,
+    file: pq.ParquetFile,
+    annotations: pa.Table,
+    advance: Advance,
+) -> Iterator[str]:
+    """What is wrong with the rows of a file, up to a row group that cannot be read."""
     first = 0
-    wrong: list[str] = []
     for number in range(file.num_row_groups):
         try:
             group = file.read_row_group(number)
             check_values(path, group)
         except (pa.ArrowException, OSError, InputError) as damage:
-            wrong.append(f"{path}, row group {number} cannot be read: {_first_line(damage)}")
-            break
+            yield f"{path}, row group {number} cannot be read: {_first_line(damage)}"
+            return
         recorded = annotations.slice(first, group.num_rows)
-        wrong += _few(_wrong_rows(job, path, config, group, recorded))
+        yield from _wrong_rows(job, path, config, group, recorded)
         first += group.num_rows
         advance(group.num_rows)
-    return findings + list(_few(iter(wrong)))
 
 
 def _check_file(job: ShardCheck, path: str) -> list[str]:
-    """The file's size and sha256."""
+    """The file's sha256."""
     shard = job.manifest.shards[path]
     digest = hashlib.sha256()
     try:

@@ -150,6 +150,23 @@ def test_a_shard_of_another_build(dataset, root, tmp_path, monkeypatch):
     assert sum("its pixels are not those" in finding for finding in findings(dataset)) == 5
 
 
+def test_of_many_wrong_frames_the_first_few_are_told_and_the_rest_counted(tmp_path, monkeypatch):
+    monkeypatch.setattr("vidc.builders.card.write", lambda folder: None)
+    monkeypatch.setattr("vidc.builders.plan.ROW_GROUP_FRAMES", 8)
+    root = trees.write_imagenet_vid(tmp_path, {"v": 20})
+    one, other = tmp_path / "one", tmp_path / "other"
+    for out, seed in ((one, 0), (other, 1)):
+        build(builds.request(root, out, corruptions=(("snow", 5),), seed=seed))
+    path = "data/snow/val-00000-of-00001.parquet"
+    shutil.copy(other / path, one / path)
+    believe(one, path, 20)
+    # All twenty frames are wrong, in row groups of eight, eight and four.
+    assert findings(one) == [
+        *(f"{path}, frame {k} of v: its pixels are not those that were built" for k in range(5)),
+        "    and 15 more like it",
+    ]
+
+
 def test_a_shard_of_another_corruption_or_place(dataset):
     shutil.copy(dataset / SNOW.replace("snow_s3", "clean"), dataset / SNOW)
     believe(dataset, SNOW, 5)
