@@ -89,16 +89,6 @@ def verify(folder: Path, engine: Engine) -> list[str]:
     ]
 
 
-def check(folder: Path, engine: Engine | None = None) -> None:
-    """As :func:`verify`, for those who go on only if all is well."""
-    findings = verify(folder, engine or Engine())
-    if findings:
-        raise InputError(
-            f"{folder} is not as it was built ({findings[0]}): python -m vidc.build verify "
-            f"{folder} lists everything"
-        )
-
-
 def _wrong_files(folder: Path, manifest: Manifest) -> Iterator[str]:
     """Files that do not belong to the dataset; missing ones are found when they are read."""
     for path in sorted((folder / "data").rglob("*")):
