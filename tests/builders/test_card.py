@@ -63,7 +63,8 @@ def test_the_hub_s_own_classes_read_it(variant, recipe_only):
     assert DatasetCard(str(read)).data.to_dict() == read.data.to_dict()
     data = read.data.to_dict()
     assert data["pretty_name"] in read.text
-    assert data["size_categories"] == ["n<1K"] if variant.frames < 1000 else ["1K<n<10K"]
+    size = {"imagenet-vid": "n<1K", "lasot": "1K<n<10K"}[variant.classes]  # of 875 and of 4835
+    assert data["size_categories"] == [size]
     configs = [entry["config_name"] for entry in data["configs"]]
     built = [] if recipe_only else list(variant.configs)
     assert configs == [*built, "annotations"]
