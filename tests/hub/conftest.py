@@ -55,7 +55,7 @@ def environment(hub, tmp_path) -> Callable[..., dict[str, str]]:
     """What a process must be started with to know this Hub alone, with an empty cache."""
 
     def make(token: str | None = OWNER, home: str = "home") -> dict[str, str]:
-        hidden = ("HF_", "HUGGING", "http_proxy", "https_proxy", "all_proxy")
+        hidden = ("hf_", "hugging", "http_proxy", "https_proxy", "all_proxy")
         kept = {k: v for k, v in os.environ.items() if not k.lower().startswith(hidden)}
         # Whatever is not on loopback goes to a proxy that is not there.
         proxies = {"HTTP_PROXY": "http://127.0.0.1:9", "HTTPS_PROXY": "http://127.0.0.1:9"}
@@ -67,7 +67,6 @@ def environment(hub, tmp_path) -> Callable[..., dict[str, str]]:
             "NO_PROXY": "127.0.0.1",
             "USE_TORCH": "0",  # a streamed dataset would import it, for seconds
         }
-        kept = {k: v for k, v in kept.items() if not k.startswith("HF_")}
         return kept | proxies | hugging | ({"HF_TOKEN": token} if token else {})
 
     return make
