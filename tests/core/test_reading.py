@@ -172,20 +172,20 @@ SHARD = "data/snow/val-00001-of-00002.parquet"
 GROUPS = [[(v, f) for f in cut] for v in (2, 3) for cut in (range(3), range(3, 5))]
 
 
-def replace(folder, groups, config="snow", shape=SHAPE, name=SHARD):
-    """Write another shard in a shard's place, and let the manifest agree with its size."""
+def replace(folder, groups, config="snow"):
+    """Write another shard in the shard's place, and let the manifest agree with its size."""
     rows = sum(len(group) for group in groups)
-    write_shard(folder / name, config, groups, shape)
-    change = record(folder / name, rows)
+    write_shard(folder / SHARD, config, groups, SHAPE)
+    change = record(folder / SHARD, rows)
     manifest = json.loads((folder / "manifest.json").read_text())
-    manifest["shards"][name]["bytes"] = change["bytes"]
+    manifest["shards"][SHARD]["bytes"] = change["bytes"]
     (folder / "manifest.json").write_text(json.dumps(manifest))
 
 
-def refused(folder, words, **options):
+def refused(folder, words):
     """Reading the folder must end in one sentence with these words."""
     with pytest.raises(InputError) as mistake:
-        list(load(folder, "snow", **options))
+        list(load(folder, "snow"))
     for word in words:
         assert word in str(mistake.value)
     assert "\n" not in str(mistake.value)
@@ -203,7 +203,7 @@ def test_a_flipped_bit_is_found(copy):
 
 
 def test_another_picture_in_a_frame_s_place_is_found(copy):
-    # The rows are right and the picture is whole, but it is another video's.
+    # The rows are right and the picture is whole, but it is the next frame's.
     right, wrong = row("snow", 2, 1, SHAPE)["image"]["bytes"], row("snow", 2, 2, SHAPE)["image"]
     data = (copy / SHARD).read_bytes()
     assert len(right) == len(wrong["bytes"])

@@ -137,7 +137,7 @@ def test_what_a_killed_run_left_behind_goes(command):
     assert {path.name for path in folder.rglob("*")} == names
 
 
-def test_cells_of_later_commands_join_the_folder(command, monkeypatch):
+def test_cells_of_later_commands_join_the_folder(command):
     printed, (folder,) = command("--corruptions", "snow")
     assert "Gaussian" not in printed
     printed, folders = command("--corruptions", "gaussian_noise", "clean")
@@ -242,7 +242,7 @@ def test_python_gets_what_the_command_prints(command, made, tmp_path):
     assert without_measured(evaluation.results) == without_measured(read(folder))
 
 
-def test_the_command_of_a_result_asks_for_the_same(command, made):
+def test_the_command_of_a_result_asks_for_the_same(made):
     words = ["--corruptions", "snow", "--seeds", "2", "--columns", "source", "tbn", "--no-report"]
     options = parse([made[0], *words, "--set", "stream.batch=4", "--amp", "--order", "shuffled"])
     assert parse(options.command()[3:]) == options
@@ -334,7 +334,7 @@ def test_a_method_that_returns_nan_leaves_nothing_behind(command, tmp_path):
     assert list((tmp_path / "results").iterdir()) == []
 
 
-def test_two_evaluations_do_not_write_one_folder(command, tmp_path):
+def test_two_evaluations_do_not_write_one_folder(command):
     words = ["--corruptions", "snow", "--columns", "source"]
     _, (folder,) = command(*words)
     with RunFolder(folder).locked():
@@ -349,22 +349,3 @@ def test_mistakes_exit_with_two_and_one_line(made):
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("python -m vidc.eval: unknown column 'tennt'")
     assert len(done.stderr.splitlines()) == 1
-
-
-def test_help_is_light(tmp_path):
-    script = (
-        "import sys\n"
-        "from vidc.eval.options import parse\n"
-        "try:\n    parse(['--help'])\n"
-        "except SystemExit:\n    pass\n"
-        "heavy = {'torch', 'pyarrow', 'datasets', 'ray', 'numpy'} & set(sys.modules)\n"
-        "sys.exit(f'imported {heavy}' if heavy else 0)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    lines = done.stdout.splitlines()
-    assert lines[1].startswith("  python -m vidc.eval ")
-    assert len(lines) <= 50
-    assert max(map(len, lines)) <= 100

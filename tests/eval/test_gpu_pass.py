@@ -67,8 +67,7 @@ def test_a_batch_goes_through_all_columns_on_meta_with_backward_and_optimiser():
             labels, confidences = networks.step(to_device(pixels))
     assert labels.shape == confidences.shape == (len(ALL), 4)
     assert labels.device == confidences.device == META
-    tent = networks.state()
-    assert any("momentum" in name for name in tent)
+    assert any("momentum" in name for name in networks.state())
 
 
 def test_only_meta_would_notice_a_tensor_left_behind():

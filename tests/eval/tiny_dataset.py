@@ -8,7 +8,6 @@ from tests.builders import builds, trees
 from vidc.builders.building import build
 
 CORRUPTIONS = (("clean", 0), ("gaussian_noise", 5), ("snow", 5))
-FRAMES = 30
 # A network of the user's own. It tells dogs, birds and cars, badly; nothing here needs it good.
 MODEL = """
 import torch
@@ -47,7 +46,7 @@ class MyMethod(Method):
 
 
 def write_tree(root: Path) -> Path:
-    """Five videos of six frames: dogs, birds and cars, two classes in some, none in others."""
+    """Six videos of six frames: dogs, birds and cars, two classes in one, none in another."""
     things = {
         "v0": [trees.Thing(trees.DOG)],
         "v1": [trees.Thing(trees.BIRD)],

@@ -127,7 +127,7 @@ OLD = os.environ.get("VIDC_OLD_DATASETS_PYTHON")
 
 
 @pytest.mark.skipif(not OLD, reason="VIDC_OLD_DATASETS_PYTHON names no python with old datasets")
-def test_the_oldest_datasets_loads_the_same_rows(folder, load, tmp_path):
+def test_the_oldest_datasets_loads_the_same_rows(folder, tmp_path):
     command = [str(OLD), "-m", "tests.hub.oldest_datasets", str(folder), str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -42,7 +42,7 @@ def test_frames_with_several_classes_are_in_the_test(file):
     assert lengths == {1, 2}
 
 
-def test_a_cell_may_be_cut_into_row_groups(file, tmp_path):
+def test_a_cell_may_be_cut_into_row_groups(file):
     whole = Predictions(file, SMALL.columns).read(KEY)
     rewrite(file, lambda table: table, row_group_size=30)
     cut = Predictions(file, SMALL.columns).read(KEY)

@@ -1,7 +1,7 @@
 """``python -m tests.security.watched LOG MODULE [WORDS]``: run a command, noting what it does.
 
-A line of LOG for every file that Python opens, every folder it makes, every address it asks for
-and every process it starts.
+A line of LOG for every file that Python opens, every folder it makes, every name it changes and
+every address it asks for.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import runpy
 import sys
 from typing import Any
 
-EVENTS = ("open", "os.mkdir", "os.rename", "socket.connect", "socket.getaddrinfo", "os.system")
+EVENTS = ("open", "os.mkdir", "os.rename", "socket.connect", "socket.getaddrinfo")
 
 
 def main(log: str, module: str, *words: str) -> None:
