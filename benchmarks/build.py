@@ -127,20 +127,23 @@ def obvious_loop(folder: Path) -> Callable[[Path, str], None]:
 
 
 def workers(root: Path, folder: Path, rounds: int) -> list[Row]:
-    """The real command with one and with two workers, its start-up and end taken out."""
-    source, video, _ = first_video(root)
-    frames = (len(source.videos()) - 2) * video.frames
-
-    def rate(count: int) -> float:
-        few, all_of_them = (built(root, folder, count, limit) for limit in (2, None))
-        return frames / (all_of_them - few)
-
-    rates = alternate({"one": partial(rate, 1), "two": partial(rate, 2)}, rounds, warm_up=0)
+    """The real command with one and with two workers."""
+    counts = {"one": 1, "two": 2}
+    measured = {name: partial(rate, root, folder, count) for name, count in counts.items()}
+    rates = alternate(measured, rounds, warm_up=0)
     return [
         row("python -m vidc.build --workers 1", rates["one"], "frames/s"),
         row("python -m vidc.build --workers 2", rates["two"], "frames/s"),
         at_least("two workers / one worker", rates["two"].over(rates["one"]), TWO_WORKERS),
     ]
+
+
+def rate(root: Path, folder: Path, count: int) -> float:
+    """Frames a second with so many workers: two builds' difference, without start-up and end."""
+    source, video, _ = first_video(root)
+    frames = (len(source.videos()) - 2) * video.frames
+    few, all_of_them = (built(root, folder, count, limit) for limit in (2, None))
+    return frames / (all_of_them - few)
 
 
 def built(root: Path, folder: Path, count: int, videos: int | None) -> float:

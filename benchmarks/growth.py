@@ -57,7 +57,7 @@ class Curve:
 
 
 def measure(quick: bool) -> list[Row]:
-    """The rows of the benchmark page; the picture where time was taken for it."""
+    """The rows of the benchmark page; the picture is drawn on the way."""
     rounds = 1 if quick else 5
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -161,15 +161,10 @@ def build_size(folder: Path, rounds: int) -> Curve:
 
 
 def build_workers(folder: Path, frames: int, rounds: int) -> Curve:
-    """Frames a second of the whole command, by its workers."""
+    """Frames a second of the real command, by its workers."""
     root = build.make_tree(folder / "workers", videos=16, frames=frames)
     counts = [count for count in (1, 2, 4, 8, 16, 32) if count <= cores()]
-
-    def rate(count: int) -> float:
-        few, everything = (build.built(root, folder, count, limit) for limit in (2, None))
-        return 14 * frames / (everything - few)
-
-    rates = {str(count): partial(rate, count) for count in counts}
+    rates = {str(count): partial(build.rate, root, folder, count) for count in counts}
     found = alternate(rates, rounds, warm_up=0)
     places = tuple(map(float, counts))
     return Curve("build, rate", "workers", "frames/s", places, tuple(found.values()))
@@ -204,7 +199,7 @@ def eval_components(rounds: int) -> Curve:
 
 
 def eval_batch(rounds: int) -> list[Curve]:
-    """A frame's share of a forward of a ResNet-50, by the batch."""
+    """A forward of a ResNet-50, Source's and UnMix-TNS's, by the batch."""
     classifier = network()
     protocol = load_protocol("paper")
     images = torch.cat([batch()] * (max(BATCHES) // len(batch())))

@@ -114,8 +114,8 @@ def evaluating(measured: Mapping[str, Row]) -> list[str]:
     read = measured["vidc.load, every hash checked"].value
     lines += [
         "",
-        f"A GPU is kept busy by a reader of {rate:.0f} frames a second; two cores here read "
-        f"{read:.0f}, hashes checked.",
+        f"A GPU is kept busy by a reader of {rate:.0f} frames a second; `vidc.load` read "
+        f"{read:.0f} here, hashes checked.",
     ]
     return lines
 
@@ -129,12 +129,12 @@ def networks(measured: Mapping[str, Row]) -> float:
     return 1 + 2 * tbn + unmix + both_tents  # α-BN reads the same statistics as TBN
 
 
-def makespan(cells: list[float], count: int) -> float:
-    """When the last of the cells ends, each given to the GPU that is free first, longest first."""
+def makespan(pieces: list[float], count: int) -> float:
+    """When the last piece ends, each given to the core or GPU that is free first, in this order."""
     busy = [0.0] * count
-    for cell in cells:
+    for piece in pieces:
         busy.sort()
-        busy[0] += cell
+        busy[0] += piece
     return max(busy)
 
 

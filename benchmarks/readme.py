@@ -50,9 +50,9 @@ def performance(measured: Mapping[str, Row]) -> list[str]:
     """The figures that say most, as a table."""
     lines = ["| what | measured | floor |", "|---|---:|---:|"]
     for name, words in CHOSEN.items():
-        _, _, _, floor, holds = measured[name].cells()
-        missed = "" if measured[name].holds else f" {holds} (missed)"
-        lines.append(f"| {words} | {measured[name].value:.2f}× | {floor}{missed} |")
+        _, _, _, floor, _ = measured[name].cells()
+        mark = "" if measured[name].holds else " **missed**"
+        lines.append(f"| {words} | {measured[name].value:.2f}× | {floor}{mark} |")
     missed = [name for name, row in measured.items() if row.holds is False and name not in CHOSEN]
     if missed:
         lines += ["", f"Missed as well: {'; '.join(missed)}."]
