@@ -116,14 +116,14 @@ class Remote:
             except RepositoryNotFoundError:
                 return
             held = self._held()
-            self._check_name(manifest, plan, held)
+            self._check_contents(manifest, plan, held)
         if not info.private and not public:
             raise InputError(
                 f"{self.repo} is public: give --public and --confirm-rights if these frames may "
                 "be, or another name."
             )
 
-    def _check_name(self, manifest: Manifest, plan: Plan, held: dict[str, RepoFile]) -> None:
+    def _check_contents(self, manifest: Manifest, plan: Plan, held: dict[str, RepoFile]) -> None:
         others = sorted(held.keys() - plan.shards.keys() - plan.small.keys() - {_NOT_OURS})
         frames = [
             name
