@@ -101,13 +101,15 @@ def _run(
     here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
     counter_type: Any = ray.remote(_Counter)
     counter = counter_type.options(num_cpus=0, scheduling_strategy=here).remote()
-    task_type: Any = ray.remote(_run_task)
-    remote = task_type.options(
+    # Given here, because with .options() Ray would use the worker of a task with a GPU again: it
+    # keeps that GPU's memory, and stays on that GPU where Ray means another one.
+    task_type: Any = ray.remote(
         num_cpus=engine.num_cpus,
         num_gpus=engine.num_gpus,
         max_retries=engine.retries,
         scheduling_strategy="SPREAD",
-    ).remote
+    )(_run_task)
+    remote = task_type.remote
     references = [remote(work, task, index, counter) for index, task in enumerate(tasks)]
     indices = {reference: index for index, reference in enumerate(references)}
     pending = references

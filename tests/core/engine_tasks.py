@@ -72,6 +72,10 @@ def gpu_share(task, advance):
     return ray.get_runtime_context().get_accelerator_ids()["GPU"]
 
 
+def tell_pid(task, advance):
+    return os.getpid()
+
+
 def main(arguments):
     """Run sleeping workers: what the tests of signals start as a process of its own."""
     for _ in run(Engine(workers=2), tell_pid_and_sleep, [arguments[0]] * 3):

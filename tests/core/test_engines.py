@@ -196,6 +196,13 @@ def test_ray_gives_a_task_its_part_of_a_gpu(local_ray):
     assert dict(run(engine, engine_tasks.gpu_share, [0, 1])) == {0: ["0"], 1: ["0"]}
 
 
+@pytest.mark.slow
+def test_ray_ends_a_worker_that_had_a_gpu(local_ray):
+    """Else it would hold the memory of that GPU, and use it where Ray means another."""
+    workers = dict(run(Engine("ray", num_gpus=1), engine_tasks.tell_pid, range(3)))
+    assert len(set(workers.values())) == 3
+
+
 def test_no_cluster_at_an_address_is_one_sentence():
     code = (
         "from vidc.engines import Engine, run\n"
