@@ -113,11 +113,15 @@ def _run(
     references = [remote(work, task, index, counter) for index, task in enumerate(tasks)]
     indices = {reference: index for index, reference in enumerate(references)}
     pending = references
-    while pending:
-        ready, pending = ray.wait(pending, num_returns=1, timeout=_SECONDS_BETWEEN_REPORTS)
-        progress(ray.get(counter.total.remote()))
-        for reference in ready:
-            yield indices[reference], _result(reference, indices[reference])
+    try:
+        while pending:
+            ready, pending = ray.wait(pending, num_returns=1, timeout=_SECONDS_BETWEEN_REPORTS)
+            progress(ray.get(counter.total.remote()))
+            for reference in ready:
+                yield indices[reference], _result(reference, indices[reference])
+    finally:
+        for reference in pending:  # a Ray of the caller's goes on, and would go on with these
+            ray.cancel(reference, force=True)
 
 
 def _result(reference: Any, index: int) -> Any:

@@ -66,6 +66,16 @@ def sleep_if_told(task, advance):
         tell_pid_and_sleep(task, advance)
 
 
+def fail_beside_a_sleeper(task, advance):
+    """Sleep, or fail once the other task sleeps."""
+    folder, sleeps = task
+    if sleeps:
+        tell_pid_and_sleep(folder, advance)
+    while not any(Path(folder).iterdir()):
+        time.sleep(0.05)
+    raise InputError("broken beside a sleeper")
+
+
 def gpu_share(task, advance):
     import ray
 

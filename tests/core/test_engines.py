@@ -197,6 +197,14 @@ def test_ray_gives_a_task_its_part_of_a_gpu(local_ray):
 
 
 @pytest.mark.slow
+def test_a_mistake_stops_the_other_tasks_of_the_callers_ray(local_ray, tmp_path):
+    with pytest.raises(InputError, match="broken beside a sleeper"):
+        list(run(local_ray, engine_tasks.fail_beside_a_sleeper, [(tmp_path, 1), (tmp_path, 0)]))
+    (sleeper,) = tmp_path.iterdir()
+    _wait_until(lambda: not psutil.pid_exists(int(sleeper.name)))
+
+
+@pytest.mark.slow
 def test_ray_ends_a_worker_that_had_a_gpu(local_ray):
     """Else it would hold the memory of that GPU, and use it where Ray means another."""
     workers = dict(run(Engine("ray", num_gpus=1), engine_tasks.tell_pid, range(3)))
