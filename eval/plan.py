@@ -118,13 +118,30 @@ def _cells(options: Options, inputs: dict[str, Input]) -> tuple[CellKey, ...]:
 
 
 def _device(options: Options) -> torch.device:
-    if options.engine == "ray" and options.gpus_per_cell > 0 and options.device == "auto":
-        # The GPUs are the workers'; the machine that hands out the cells may have none.
-        return torch.device("cuda")
-    device = environment.pick_device(options.device)
+    if options.engine == "ray":
+        device = _ray_device(options)
+    else:
+        device = environment.pick_device(options.device)
     if options.gpu_decode and device.type != "cuda":
         raise InputError("--gpu-decode needs a CUDA device: leave it out.")
     return device
+
+
+def _ray_device(options: Options) -> torch.device:
+    """What a cell finds where Ray places it: its own GPUs, or none.
+
+    The machine that hands out the cells is not asked: it may have no GPU, or one that no cell gets.
+    """
+    gpus = options.gpus_per_cell > 0
+    asked = options.device if options.device != "auto" else "cuda" if gpus else "cpu"
+    if asked == "cuda" and gpus:
+        return torch.device("cuda")
+    if asked.startswith("cuda"):
+        raise InputError(
+            f"--device {asked}: Ray chooses the GPUs of a cell; give --device cuda, and how many "
+            "with --gpus-per-cell."
+        )
+    return environment.pick_device(asked)
 
 
 def decode_threads(device: torch.device) -> int:

@@ -113,6 +113,23 @@ def test_a_model_that_is_another_each_time(tmp_path):
         evaluate(**asked(tmp_path, tmp_path / "out", **changes))
 
 
+@pytest.mark.parametrize(
+    ("asked", "gpus", "device"),
+    [("auto", 1, "cuda"), ("cuda", 0.5, "cuda"), ("auto", 0, "cpu"), ("cpu", 1, "cpu")],
+)
+@pytest.mark.parametrize("here", [True, False])
+def test_rays_gpus_are_not_this_machines(asked, gpus, device, here, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: here)
+    options = Options(engine="ray", device=asked, gpus_per_cell=gpus)
+    assert plan._device(options) == torch.device(device)
+
+
+@pytest.mark.parametrize(("asked", "gpus"), [("cuda:1", 1), ("cuda", 0)])
+def test_a_gpu_that_ray_would_not_give(asked, gpus):
+    with pytest.raises(InputError, match=f"--device {asked}: Ray chooses .* --gpus-per-cell"):
+        plan._device(Options(engine="ray", device=asked, gpus_per_cell=gpus))
+
+
 def test_a_cluster_without_gpus_is_told_at_once(tmp_path, monkeypatch):
     ray = pytest.importorskip("ray")
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
