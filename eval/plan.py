@@ -220,10 +220,11 @@ def _header(
 
 
 def _run_name(inputs: dict[str, Input], model: LoadedModel, settings: CellSettings) -> str:
-    """A name that is the same only where every digit of a cell would be."""
+    """A name that is the same only where every digit of a cell would be, on the same hardware."""
     device = torch.device(settings.device)
     identity = {
         "vidc": vidc.__version__,
+        "torch": str(torch.__version__),
         "schema": SCHEMA,
         "datasets": {name: each.about.fingerprint for name, each in inputs.items()},
         "model": [model.sha256, model.name, _file_hash(model.name), asdict(model.preprocessing)],

@@ -100,6 +100,16 @@ def test_another_number_of_threads_is_another_run(tmp_path, monkeypatch):
     assert evaluate(**asked(tmp_path, tmp_path / "out", **few)).folder != alone.folder
 
 
+def test_another_torch_is_another_run(tmp_path, monkeypatch):
+    write_dataset(tmp_path)
+    write_model(tmp_path)
+    options = Options(datasets=(str(tmp_path / "built"),), model=f"{tmp_path / 'tiny.py'}:network")
+    name = plan.make_plan(options).folder.path
+    assert plan.make_plan(options).folder.path == name
+    monkeypatch.setattr(torch, "__version__", "99.0.0")
+    assert plan.make_plan(options).folder.path != name
+
+
 def test_a_model_that_is_another_each_time(tmp_path):
     write_dataset(tmp_path)
     write_model(tmp_path)
