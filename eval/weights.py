@@ -164,7 +164,8 @@ def _torchvision(name: str, weights: str | None) -> LoadedModel:
     entry = entries[weights]
     try:
         network = models.get_model(name, weights=entry)
-    except (urllib.error.URLError, TimeoutError, ConnectionError) as mistake:
+    except (urllib.error.URLError, TimeoutError, ConnectionError, RuntimeError) as mistake:
+        # A download that was cut short is a RuntimeError of torch's: its hash is another.
         raise InputError(
             f"The weights {weights} of {name} cannot be downloaded ({mistake}): fetch {entry.url} "
             "elsewhere and give the file with --weights FILE."

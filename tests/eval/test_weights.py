@@ -1,8 +1,10 @@
 """Loading networks and weights, and the sentences for those that do not fit."""
 
 import copy
+import io
 import re
 import urllib.error
+from email.message import Message
 
 import pytest
 import torch
@@ -179,6 +181,17 @@ def test_no_network_says_what_to_do(monkeypatch, tmp_path):
     monkeypatch.setattr("torch.hub.download_url_to_file", no_network)
     with pytest.raises(InputError, match=r"no route to host.*fetch https://.*--weights FILE"):
         load_model("resnet50", "IMAGENET1K_V1")
+
+
+def test_a_download_that_is_cut_short_says_what_to_do(monkeypatch, tmp_path):
+    class Answer(io.BytesIO):
+        def info(self):
+            return Message()
+
+    monkeypatch.setenv("TORCH_HOME", str(tmp_path))
+    monkeypatch.setattr("torch.hub.urlopen", lambda *_, **__: Answer(b"half of it"))
+    with pytest.raises(InputError, match=r"invalid hash value.*fetch https://.*--weights FILE"):
+        load_model("resnet18", "IMAGENET1K_V1")
 
 
 def test_unknown_names_suggest_the_nearest():
