@@ -43,7 +43,7 @@ def run_plan(plan: Plan, options: Options) -> tuple[dict[str, Any], int]:
         try:
             if options.engine == "serial":
                 _run_here(plan, left, display)
-            else:
+            elif left:  # a finished run is read without its cluster
                 _run_elsewhere(plan, options, left, display)
         finally:
             display.clear()

@@ -154,6 +154,17 @@ def test_a_cluster_without_gpus_is_told_at_once(tmp_path, monkeypatch):
         ray.shutdown()
 
 
+def test_a_finished_run_is_read_without_its_cluster(tmp_path):
+    write_dataset(tmp_path)
+    write_model(tmp_path)
+    few = {"columns": "source", "seeds": 1}
+    finished = evaluate(**asked(tmp_path, tmp_path / "out", **few))
+    nowhere = {"engine": "ray", "gpus_per_cell": 0, "ray_address": "127.0.0.1:1"}
+    assert evaluate(**asked(tmp_path, tmp_path / "out", **few, **nowhere)).table == finished.table
+    with pytest.raises(InputError, match=r"--ray-address|needs Ray"):
+        evaluate(**asked(tmp_path, tmp_path / "other", **few, **nowhere))
+
+
 def test_tasks_hold_absolute_paths(tmp_path, monkeypatch):
     write_dataset(tmp_path)
     write_model(tmp_path)
