@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vidc.commandline import Parser
+from vidc.engines import ENGINES
 from vidc.errors import InputError, unknown
 
 PROGRAM = "python -m vidc.eval"
 ORDERS = ("in-order", "shuffled", "both")
-ENGINES = ("serial", "processes", "ray")
 
 EXAMPLES = f"""\
 examples:

@@ -19,13 +19,14 @@ from vidc.eval.inputs import Input, built_input, sample_paths
 from vidc.eval.methods import COLUMNS, parse_columns
 from vidc.eval.models import LoadedModel, load_model, make_classifier
 from vidc.eval.options import Options
-from vidc.eval.protocol import Protocol, load_protocol
-from vidc.eval.results import SCHEMA, CellKey, RunFolder
+from vidc.eval.protocol import load_protocol
+from vidc.eval.report.runs import SCHEMA
+from vidc.eval.results import CellKey, RunFolder
 from vidc.eval.table import row_order
 from vidc.eval.usercode import is_user_code
 from vidc.eval.virtual import virtual_input
+from vidc.eval.weights import SAMPLE
 
-SAMPLE_MODEL = "sample"
 DEFAULT_MODEL = "resnet50"
 
 
@@ -41,11 +42,6 @@ class Plan:
     workers: int | None  # cells at a time, where they are this machine's processes
     folder: RunFolder
     header: dict[str, Any]
-
-    @property
-    def protocol(self) -> Protocol:
-        """Every hyperparameter."""
-        return self.settings.protocol
 
 
 def make_plan(options: Options) -> Plan:
@@ -165,7 +161,7 @@ def network_threads(options: Options, workers: int | None) -> int:
 
 def _default_model(inputs: dict[str, Input]) -> str:
     samples = [each.about.is_sample for each in inputs.values()]
-    return SAMPLE_MODEL if all(samples) else DEFAULT_MODEL
+    return SAMPLE if all(samples) else DEFAULT_MODEL
 
 
 def _open_all(
@@ -241,11 +237,7 @@ def _run_name(inputs: dict[str, Input], model: LoadedModel, settings: CellSettin
         "limit_frames": settings.limit_frames,
     }
     digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
-    title = (
-        "sample"
-        if model.name == SAMPLE_MODEL
-        else f"{'+'.join(sorted(inputs))}-{_short(model.name)}"
-    )
+    title = SAMPLE if model.name == SAMPLE else f"{'+'.join(sorted(inputs))}-{_short(model.name)}"
     order = "-shuffled" if settings.protocol.stream.order == "shuffled" else ""
     return f"{title}-{settings.protocol.name}{order}-{digest[:8]}"
 

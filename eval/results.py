@@ -22,14 +22,11 @@ from numpy.typing import NDArray
 from vidc import lock
 from vidc.errors import InputError
 from vidc.eval import table_formats
+from vidc.eval.report.runs import PREDICTIONS, RESULTS, SCHEMA, read_cell
 from vidc.eval.stream import Scored
 from vidc.eval.table import build_table, row_order
 from vidc.files import move_into_place, write_whole
 from vidc.frames import config_name
-
-SCHEMA = 1
-RESULTS = "results.json"
-PREDICTIONS = "predictions.parquet"
 
 
 @dataclass(frozen=True)
@@ -127,8 +124,6 @@ class RunFolder:
 
     def records(self, header: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Every finished cell of the folder, checked, in the table's order."""
-        from vidc.eval.report.runs import read_cell
-
         datasets = list(header["datasets"])
         columns = [column["id"] for column in header["columns"]]
         records = [read_cell(file, columns, datasets) for file in self._cells.glob("*.json")]

@@ -9,10 +9,10 @@ from typing import Any
 
 from vidc.errors import InputError, unknown
 from vidc.eval.inputs import About, Corruption, about_stream, recorded
+from vidc.eval.table import PAPER_ROWS
 from vidc.frames import CLEAN, DEFAULT_SEVERITY, FrameSource
 from vidc.manifest import Manifest, RecipeEntry
 
-CORRUPTIONS = ("gaussian_noise", "rain", "snow")
 RECIPE_SETTINGS = ("size", "format", "quality", "subsampling", "temporal", "seed", "stride")
 
 
@@ -68,7 +68,7 @@ class VirtualInput:
                 raise unknown("corruption", name, (CLEAN, *corruptions.names()))
         return [
             (name, severity)
-            for name in names or CORRUPTIONS
+            for name in names or PAPER_ROWS
             for severity in ([0] if name == CLEAN else severities or [DEFAULT_SEVERITY])
         ]
 

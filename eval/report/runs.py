@@ -11,12 +11,11 @@ from typing import Any, NoReturn, TypeVar
 
 from vidc import jsonfields
 from vidc.errors import InputError
-from vidc.eval.report.predictions import CellKey
+from vidc.eval.report.predictions import AGAIN, CellKey
 
 RESULTS = "results.json"
 PREDICTIONS = "predictions.parquet"
 SCHEMA = 1
-AGAIN = "run the evaluation again to write it anew"
 
 T = TypeVar("T")
 
@@ -280,8 +279,8 @@ class _Checked:
         if not isinstance(item, dict) or key not in item:
             self.fail(f"it has no '{at}'")
         value = item[key]
-        numbers_only = kind is not bool and isinstance(value, bool)
-        if not isinstance(value, kind) or numbers_only:
+        bool_as_number = kind is not bool and isinstance(value, bool)  # Python takes it for one
+        if not isinstance(value, kind) or bool_as_number:
             self.fail(f"'{at}' is {json.dumps(value)[:40]}, which is not what belongs there")
         return value
 
