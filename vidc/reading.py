@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -19,6 +20,7 @@ from vidc.engines import cores
 from vidc.errors import InputError, unknown
 from vidc.frames import ANNOTATIONS, Box, Frame, FrameLabels, Pixels, StreamInfo
 from vidc.hub import find
+from vidc.located import LocatedGroup, LocatedGroups, located
 from vidc.manifest import Manifest
 from vidc.rowgroups import LABEL_COLUMNS, RowGroup, ShardReader, read_index
 
@@ -155,8 +157,25 @@ class Reader:
             ahead=self._threads * _AHEAD,
         )
 
-    def _rows(self, places: Sequence[int]) -> Iterator[tuple[RowGroup, int]]:
-        """Each place with its row group, the next group being read meanwhile."""
+    def _rows(self, places: Sequence[int]) -> Iterator[tuple[RowGroup | LocatedGroup, int]]:
+        """Each place with the row group that holds it."""
+        rising = all(before < after for before, after in itertools.pairwise(places))
+        return self._in_order(places) if rising else self._in_no_order(places)
+
+    def _in_no_order(self, places: Sequence[int]) -> Iterator[tuple[RowGroup | LocatedGroup, int]]:
+        """Each row group is read once; from then on its images are found in the file."""
+        met = LocatedGroups()
+        for place in places:
+            group: RowGroup | LocatedGroup | None = met.find(place)
+            if group is None:
+                read = self._group(place)
+                group = located(read) or read.only(place)
+                if isinstance(group, LocatedGroup):
+                    met.add(group)
+            yield group, place
+
+    def _in_order(self, places: Sequence[int]) -> Iterator[tuple[RowGroup, int]]:
+        """The next group is read meanwhile."""
         with closing(made_ahead(self._groups(places), ahead=1)) as groups:
             for group, inside in groups:
                 for place in inside:
@@ -201,9 +220,8 @@ class Reader:
                     f"{(wanted | kind)[wrong[0]]}; build or download the dataset again."
                 )
 
-    def _frame(self, group: RowGroup, place: int, decode: bool) -> Frame:
-        row = group.rows[place - group.first]
-        data: bytes = group.images[place - group.first].as_py()
+    def _frame(self, group: RowGroup | LocatedGroup, place: int, decode: bool) -> Frame:
+        row, data = group.row(place), group.image(place)
         return Frame(
             video=row["video"],
             frame=row["frame"],

@@ -10,7 +10,8 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from vidc import frames
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 LABEL_COLUMNS = ("video", "frame", "label", "labels")
+IMAGE_BYTES = "image.bytes"
 # Enough for a reader going through in order and another one beside it.
 _GROUPS_KEPT = 4
 _SHARDS_KEPT = 8
@@ -37,14 +39,39 @@ class RowGroup:
     """Consecutive rows of one shard, in memory."""
 
     shard: str
+    path: Path
+    file: pq.ParquetFile
+    number: int  # of the group in its file
     first: int  # position of its first row in the config's order
     images: pa.Array  # encoded bytes
-    rows: list[dict[str, Any]]  # every column but the image
+    table: pa.Table  # every column but the image
+    rows: list[dict[str, Any]]  # the same
 
     @property
     def stop(self) -> int:
         """The position after its last row."""
         return self.first + len(self.rows)
+
+    def row(self, place: int) -> dict[str, Any]:
+        """Every column but the image at this position of the config."""
+        return self.rows[place - self.first]
+
+    def only(self, place: int) -> RowGroup:
+        """The one row at this position, without the memory of the others."""
+        import pyarrow as pa
+
+        return replace(
+            self,
+            first=place,
+            images=pa.array([self.image(place)]),
+            table=self.table.slice(place - self.first, 1),
+            rows=[self.row(place)],
+        )
+
+    def image(self, place: int) -> bytes:
+        """The stored bytes at this position of the config."""
+        data: bytes = self.images[place - self.first].as_py()
+        return data
 
 
 @contextmanager
@@ -183,17 +210,22 @@ class ShardReader:
         with readable(name):
             table = shard.file.read_row_group(group).combine_chunks()
             check_values(name, table)
-            image = table.column("image").chunk(0)
+            rest = table.drop_columns(["image"])
             return RowGroup(
                 shard=name,
+                path=shard.path,
+                file=shard.file,
+                number=group,
                 first=self._firsts[number] + shard.starts[group],
-                images=image.field("bytes"),
-                rows=table.drop_columns(["image"]).to_pylist(),
+                images=table.column("image").chunk(0).field("bytes"),
+                table=rest,
+                rows=rest.to_pylist(),
             )
 
 
 @dataclass(frozen=True)
 class _OpenShard:
+    path: Path
     file: pq.ParquetFile
     starts: list[int]  # first row of each row group
 
@@ -215,7 +247,7 @@ def _open_shard(files: Files, name: str, shard: Shard) -> _OpenShard:
         _check_schema(name, stored.schema_arrow, frames.image_schema())
         groups = _group_rows(name, stored)
     _check_rows(name, shard, sum(groups))
-    return _OpenShard(stored, [0, *itertools.accumulate(groups[:-1])])
+    return _OpenShard(path, stored, [0, *itertools.accumulate(groups[:-1])])
 
 
 def _group_rows(name: str, stored: pq.ParquetFile) -> list[int]:
