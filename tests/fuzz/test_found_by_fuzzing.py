@@ -35,7 +35,7 @@ def put(data: bytes, path: tuple, value: object) -> bytes:
         ("manifest.json", ("recipe", "size"), 10**400),
         ("manifest.json", ("missing",), ["\ud800"]),
         ("manifest.json", ("versions",), {"numpy": "2"}),
-        ("manifest.json", ("source",), "imagenet"),
+        ("manifest.json", ("source",), "image net\n# A heading"),
         ("results.json", ("environment",), deep(900)),
         ("results.json", ("run",), "\udfff"),
         # What the page takes over as it stands.
