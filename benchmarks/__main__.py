@@ -34,6 +34,11 @@ SUBJECTS = {
     "report": "The report page",
     "growth": "How cost grows",
 }
+GROWTH_NOTE = (
+    "The builds of more frames are of longer videos: a worker holds the encoded frames of one row "
+    "group, which is one video up to 256 frames, so its memory grows up to there. "
+    "*Building at length* has it for longer ones."
+)
 HERE = Path(__file__).parent
 PAGE, ROWS = HERE / "RESULTS.md", HERE / "RESULTS.json"
 
@@ -143,6 +148,7 @@ def render(rows: Sequence[Row], where: str) -> str:
         lines += ["", f"## {SUBJECTS[name]}{quick}", "", *table(part)]
         if name == "growth":
             lines += ["", "![Time and memory against the size of the work](../docs/growth.png)"]
+            lines += ["", GROWTH_NOTE]
     return "\n".join(lines) + "\n"
 
 
