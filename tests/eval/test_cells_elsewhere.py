@@ -154,7 +154,9 @@ def test_a_cluster_without_gpus_is_told_at_once(tmp_path, monkeypatch):
         ray.shutdown()
 
 
-def test_a_finished_run_is_read_without_its_cluster(tmp_path):
+def test_a_finished_run_is_read_without_its_cluster(tmp_path, monkeypatch):
+    # As many threads as Ray gives a cell: with another number the run would be another one.
+    monkeypatch.setattr("torch.get_num_threads", lambda: 1)
     write_dataset(tmp_path)
     write_model(tmp_path)
     few = {"columns": "source", "seeds": 1}

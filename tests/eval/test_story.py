@@ -17,8 +17,8 @@ from vidc.builders.sample_build import build_sample
 from vidc.eval.evaluate import evaluate
 from vidc.eval.sample_classifier import load
 
-# One worker: the datasets are built and evaluated once, which takes a busy machine its time.
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("story"), pytest.mark.timeout(3600)]
+# The datasets are built and evaluated once, which takes a busy machine its time.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 torch.set_num_threads(1)
 
 FOLDERS = ("imagenet-vid-c", "lasot-c")
