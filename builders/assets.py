@@ -44,8 +44,10 @@ def write(folder: Path, manifest: Manifest) -> None:
     import matplotlib
 
     (folder / FOLDER).mkdir(exist_ok=True)
-    # The defaults, whatever style the user has set.
-    with matplotlib.rc_context(matplotlib.rcParamsDefault):
+    with matplotlib.rc_context():
+        # The defaults, whatever style the user has set; not rc_context(rcParamsDefault), which
+        # looks for a screen's toolkit.
+        matplotlib.rcdefaults()
         write_whole(folder / CLASSES, _histogram(manifest))
         if RAIN in names(manifest):
             # In the package by a link, as the card's text is.

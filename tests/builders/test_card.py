@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import re
+import subprocess
+import sys
 from importlib import resources
 from pathlib import Path
 
@@ -235,6 +238,22 @@ def test_written_twice_it_is_the_same_bytes(folder):
     card.write(folder)
     assert {name: (folder / name).read_bytes() for name in names} == first
     assert not list(folder.rglob(".*.tmp"))
+
+
+def test_the_user_s_style_and_screen_do_not_matter(folder, tmp_path):
+    style = tmp_path / "matplotlibrc"
+    style.write_text("axes.facecolor: red\nsavefig.dpi: 30\n")
+    names = assets.names(manifests.read(folder))
+    before = {name: (folder / name).read_bytes() for name in names}
+    code = (
+        "import sys; from pathlib import Path; from vidc.builders import card\n"
+        "card.write(Path(sys.argv[1])); print('matplotlib.pyplot' in sys.modules)"
+    )
+    environment = os.environ | {"MATPLOTLIBRC": str(style)}
+    command = [sys.executable, "-c", code, str(folder)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"  # pyplot looks for a screen
+    assert {name: (folder / name).read_bytes() for name in names} == before
 
 
 def test_the_pictures_show_every_config(folder):
