@@ -19,6 +19,7 @@ from vidc.builders.settings import Settings, from_manifest, versions
 from vidc.builders.shards import Job, build_shard
 from vidc.builders.source import Source, check_name, open_source
 from vidc.builders.workfolder import Finished, WorkFolder, present
+from vidc.commandline import say
 from vidc.engines import Engine, run
 from vidc.errors import InputError
 from vidc.files import explained
@@ -80,7 +81,7 @@ class _Build:
         manifest = self._manifest()
         todo = self._todo(manifest)
         if manifest and not todo and not self._work.path.exists() and self._has_card(manifest):
-            summary.say(f"{self._request.out} is finished: {summary.one_line(manifest)}")
+            say(f"{self._request.out} is finished: {summary.one_line(manifest)}")
             return manifest
         summary.show_plan(self._plan, self._request.engine, self._request.share)
         check_space(self._out, self._plan, sum(task.frames for task in todo))
@@ -193,7 +194,7 @@ class _Build:
             raise InputError(
                 f"files have gone from {self._out} while it was built: give the same command again"
             )
-        summary.say(
+        say(
             f"{self._request.out}: {finished} of {len(self._plan.tasks)} shards are finished; the "
             "last of the --shards to end, or the same command without it, completes the dataset"
         )

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from vidc.commandline import say
 from vidc.corruptions import TEMPORAL, Key, corrupt, names
 from vidc.errors import InputError, unknown
 from vidc.frames import Pixels
@@ -62,8 +63,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Draw what is asked for and say where it is."""
-    from vidc.builders.summary import say
-
     chosen = _chosen(args.corruptions)
     out = _output(args.out, ".mp4" if args.video else ".png")
     _check(args)

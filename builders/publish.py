@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vidc import manifest as manifests
-from vidc.builders.summary import say
+from vidc.commandline import say
 from vidc.errors import InputError
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vidc.builders.summary import say
+from vidc.commandline import say
 from vidc.errors import InputError, printable
 
 if TYPE_CHECKING:

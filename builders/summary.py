@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,15 +9,10 @@ from pathlib import Path
 from vidc.builders.pipeline import Recipe
 from vidc.builders.plan import Plan, Task, estimated_bytes, estimated_seconds
 from vidc.builders.source import RENDERED_NAMES
+from vidc.commandline import say
 from vidc.engines import Engine, cores
 from vidc.errors import printable
 from vidc.manifest import Manifest, Skipped
-
-
-def say(text: str) -> None:
-    """Print to standard output, at once."""
-    sys.stdout.write(text + "\n")
-    sys.stdout.flush()
 
 
 def show_plan(plan: Plan, engine: Engine, share: tuple[int, int] = (0, 1)) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vidc.commandline import say
 from vidc.engines import Engine, run
 from vidc.errors import InputError, printable
 
@@ -52,13 +53,13 @@ def main(args: argparse.Namespace) -> int:
     if args.root and not findings:
         remade, findings = remake(args.folder, args.root, args.samples, args.seed, engine)
     for finding in findings:
-        summary.say(printable(finding))
+        say(printable(finding))
     if findings:
-        summary.say(f"{args.folder} is not as it should be")
+        say(f"{args.folder} is not as it should be")
         return SOMETHING_IS_OFF
-    summary.say(f"{args.folder} is as it was built: {summary.one_line(manifest)}")
+    say(f"{args.folder} is as it was built: {summary.one_line(manifest)}")
     if args.root:
-        summary.say(f"  {remade} frames made again from {args.root}: the same pixels and labels")
+        say(f"  {remade} frames made again from {args.root}: the same pixels and labels")
     return 0
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
-from vidc.commandline import run
+from vidc.commandline import run, say
 from vidc.eval.options import PROGRAM, check_names, parse
 from vidc.eval.waiting import sleep_soon
 
@@ -26,7 +25,7 @@ def main(arguments: Sequence[str]) -> int:
     from vidc.eval.evaluate import evaluate_options
 
     for evaluation in evaluate_options(options):
-        sys.stdout.write(f"{evaluation}\n")
+        say(str(evaluation))
     return 0
 
 

@@ -86,6 +86,24 @@ class _HelpFormatter(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescrip
         return super()._get_help_string(action)
 
 
+def say(text: str) -> None:
+    """Print a line to standard output, at once.
+
+    It may be a file on a disk that is full; no other file of the command is to be blamed for that.
+    """
+    try:
+        sys.stdout.write(f"{text}\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        _print_nowhere()
+        raise InputError(
+            f"standard output cannot be written ({error.strerror}): make room where it goes, then "
+            "give the same command again"
+        ) from None
+
+
 def run(main: Callable[[Sequence[str]], int], program: str) -> NoReturn:
     """Run a command and leave with its exit code; a user's mistake is one sentence and code 2."""
     for variable, off in _NO_REPORTS.items():
@@ -109,9 +127,14 @@ def run(main: Callable[[Sequence[str]], int], program: str) -> NoReturn:
     except BrokenPipeError:
         # The reader of our output has gone (`| head`): nothing more to say, but it may have gone in
         # the middle of the work, so this is no success.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _print_nowhere()
         code = NOBODY_READS
     sys.exit(code)
+
+
+def _print_nowhere() -> None:
+    """What is left to print is lost: Python would try it again at its end, and fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _print_anything() -> None:

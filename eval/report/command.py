@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
+
+from vidc.commandline import say
 
 EXAMPLES = """\
 examples:
@@ -31,9 +32,9 @@ def main(args: argparse.Namespace) -> int:
     with explained(out):
         page = write(runs, out, figures=args.figures)
     size = page.stat().st_size / 1e6
-    sys.stdout.write(f"Report: {page} ({size:.1f} MB, one file that needs no network)\n")
+    say(f"Report: {page} ({size:.1f} MB, one file that needs no network)")
     if args.figures:
-        sys.stdout.write(f"Figures and table.tex: {page.parent / 'figures'}\n")
+        say(f"Figures and table.tex: {page.parent / 'figures'}")
     return 0
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -20,7 +19,7 @@ from torch.nn import functional as F
 from tqdm import tqdm
 
 from vidc import build
-from vidc.commandline import Parser, run
+from vidc.commandline import Parser, run, say
 from vidc.eval.sample_classifier import FOLDER, METADATA, WEIGHTS
 from vidc.eval.sample_classifier.augment import MEAN, STD, Augmentation, augmented, normalised
 from vidc.eval.sample_classifier.network import SampleNet
@@ -161,7 +160,7 @@ def main(arguments: Sequence[str]) -> int:
     }  # fmt: skip
     write(out, network, metadata)
     told = ", ".join(f"{name} {percent} %" for name, percent in found.items())
-    sys.stdout.write(f"{out / WEIGHTS}: accuracy on the sample's clean frames: {told}\n")
+    say(f"{out / WEIGHTS}: accuracy on the sample's clean frames: {told}")
     return 0
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import contextlib
 import shutil
 import signal
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from tests.faults.counting import cases
-from tests.faults.running import contents, run, start
+from tests.faults.running import Ended, contents, run, start
 
 pytestmark = pytest.mark.slow
 
@@ -65,6 +68,21 @@ def test_a_folder_that_may_not_be_written(command, step_by_step, tmp_path):
     assert list(parent.iterdir()) == []
     run(command, words, tmp_path).assert_well()
     assert contents(parent / "out") == left_alone.files
+
+
+@pytest.mark.parametrize("command", cases(COMMANDS, "build"))
+def test_a_log_on_a_full_disk(command, step_by_step, tmp_path):
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("no device here that is always full")
+    left_alone = step_by_step[command]
+    words = [*left_alone.words, "--out", str(tmp_path / "out")]
+    line = [sys.executable, "-m", f"vidc.{command}", *words]
+    with full.open("w") as log:
+        done = subprocess.run(line, stdout=log, stderr=subprocess.PIPE, text=True)
+    Ended(done.returncode, done.stderr).assert_told("standard output cannot be written")
+    run(command, words, tmp_path).assert_well()
+    assert contents(tmp_path / "out") == left_alone.files
 
 
 @pytest.mark.parametrize("part", cases(CLEAN, CLEAN[0]))
