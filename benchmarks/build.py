@@ -1,4 +1,4 @@
-"""Building against the obvious loop, two workers against one, and where a frame's time goes.
+"""Building against the obvious loop, and where a frame's time goes.
 
 Run: ``python -m benchmarks.build [--quick]``. Frames are 1280 × 720 JPEGs made here; three
 corruptions at severity 5, stored at 224 × 224 as PNG. The obvious loop does once per corruption:
@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from benchmarks.measuring import Figure, Row, alone, alternate, at_least, command, row, seconds_of
+from benchmarks.measuring import Figure, Row, alone, alternate, at_least, row, seconds_of
 from vidc import images
 from vidc.builders import shardwriter
 from vidc.builders.crop import Crop
@@ -37,16 +37,14 @@ CONFIGS = tuple(config_name(name, 5) for name in CORRUPTIONS)
 HEIGHT, WIDTH = 720, 1280
 PICTURES = 8  # different frames; longer videos repeat them
 FASTER_THAN_THE_LOOP = 4.0
-TWO_WORKERS = 1.7
 
 
 def measure(quick: bool) -> list[Row]:
     """The rows of the benchmark page."""
     with tempfile.TemporaryDirectory() as folder:
-        root = make_tree(Path(folder) / "clean", videos=16, frames=12 if quick else 40)
+        root = make_tree(Path(folder) / "clean", videos=1, frames=PICTURES)
         return [
             *against_the_loop(root, Path(folder), rounds=3 if quick else 9),
-            *workers(root, Path(folder), rounds=1 if quick else 3),
             *stages(root, Path(folder), rounds=2 if quick else 6),
         ]
 
@@ -83,13 +81,13 @@ def against_the_loop(root: Path, folder: Path, rounds: int) -> list[Row]:
 
     def theirs() -> None:
         for name in CORRUPTIONS:
-            for frame in frames[:PICTURES]:
+            for frame in frames:
                 loop(frame.file, name)
 
     with shard(folder) as writer:
 
         def ours() -> None:
-            for frame in frames[:PICTURES]:
+            for frame in frames:
                 writer.add(make_row(prepare(source, video, frame, RECIPE), RECIPE))
             writer.end_row_group()
 
@@ -126,43 +124,13 @@ def obvious_loop(folder: Path) -> Callable[[Path, str], None]:
     return one
 
 
-def workers(root: Path, folder: Path, rounds: int) -> list[Row]:
-    """The real command with one and with two workers."""
-    counts = {"one": 1, "two": 2}
-    measured = {name: partial(rate, root, folder, count) for name, count in counts.items()}
-    rates = alternate(measured, rounds, warm_up=0)
-    return [
-        row("python -m vidc.build --workers 1", rates["one"], "frames/s"),
-        row("python -m vidc.build --workers 2", rates["two"], "frames/s"),
-        at_least("two workers / one worker", rates["two"].over(rates["one"]), TWO_WORKERS),
-    ]
-
-
-def rate(root: Path, folder: Path, count: int) -> float:
-    """Frames a second with so many workers: two builds' difference, without start-up and end."""
-    source, video, _ = first_video(root)
-    frames = (len(source.videos()) - 2) * video.frames
-    few, all_of_them = (built(root, folder, count, limit) for limit in (2, None))
-    return frames / (all_of_them - few)
-
-
-def built(root: Path, folder: Path, count: int, videos: int | None) -> float:
-    """The seconds that one build takes."""
-    out = folder / "built"
-    words = ["imagenet-vid", "--root", root, "--out", out, "--workers", count, "--no-clean"]
-    words += ["--limit-videos", videos] if videos else []
-    seconds, _ = command("vidc.build", *words)
-    shutil.rmtree(out)
-    return seconds
-
-
 def stages(root: Path, folder: Path, rounds: int) -> list[Row]:
     """Where a frame's time goes, in milliseconds; each stage is timed by itself."""
     source, video, frames = first_video(root)
     spent: dict[str, list[float]] = {}
     for _ in range(rounds):
         with shard(folder) as writer:
-            for frame in frames[:PICTURES]:
+            for frame in frames:
                 for stage, seconds in frame_stages(source, video, frame, writer).items():
                     spent.setdefault(stage, []).append(seconds)
             clock = Stopwatch()

@@ -20,9 +20,20 @@ import numpy as np
 import torch
 
 from benchmarks import build, eval_pass
-from benchmarks.eval import batch, network
-from benchmarks.measuring import Figure, Row, alone, alternate, at_most, command, row, seconds_of
+from benchmarks.eval import SIZE, batch, model, network
+from benchmarks.measuring import (
+    Figure,
+    Row,
+    alone,
+    alternate,
+    at_least,
+    at_most,
+    command,
+    row,
+    seconds_of,
+)
 from vidc.engines import cores
+from vidc.eval.models import Classifier
 from vidc.eval.normalization import with_normalization
 from vidc.eval.protocol import load_protocol
 
@@ -32,6 +43,7 @@ SIDES = (180, 360, 720, 1080)
 COMPONENTS = (16, 64, 256, 1024)
 BATCHES = (1, 4, 16, 64)
 LARGE_OVER_SMALL_K = 1.15
+TWO_WORKERS = 1.7
 
 
 @dataclass(frozen=True)
@@ -61,16 +73,23 @@ def measure(quick: bool) -> list[Row]:
     rounds = 1 if quick else 5
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
+        workers = build_workers(folder, 16 if quick else 40, rounds)
         curves = [
             *build_frames(folder, 8 if quick else 32, rounds),
             build_size(folder, rounds),
-            build_workers(folder, 6 if quick else 24, rounds),
+            workers,
             *eval_frames(folder, 8 if quick else 48, rounds),
         ]
-    components = eval_components(2 if quick else 9)
-    curves += [components, *eval_batch(1 if quick else 5)]
+    classifier = network(model())
+    components = eval_components(classifier, batch(), 2 if quick else 9)
+    largest = batch(max(BATCHES), 112 if quick else SIZE)
+    curves += [components, *eval_batch(classifier, largest, 1 if quick else 5)]
     draw(curves)
-    return [*itertools.chain.from_iterable(map(rows, curves)), large_over_small(components)]
+    return [
+        *itertools.chain.from_iterable(map(rows, curves)),
+        two_over_one(workers),
+        large_over_small(components),
+    ]
 
 
 def rows(curve: Curve) -> list[Row]:
@@ -82,6 +101,12 @@ def rows(curve: Curve) -> list[Row]:
         row(f"{curve.title}: fitted start", start, curve.unit),
         row(f"{curve.title}: fitted slope", slope, f"{curve.unit} for each of {curve.against}"),
     ]
+
+
+def two_over_one(curve: Curve) -> Row:
+    """What a second worker gives."""
+    one, two = curve.figures[:2]
+    return at_least("two workers / one worker", two.over(one), TWO_WORKERS)
 
 
 def large_over_small(curve: Curve) -> Row:
@@ -163,11 +188,28 @@ def build_size(folder: Path, rounds: int) -> Curve:
 def build_workers(folder: Path, frames: int, rounds: int) -> Curve:
     """Frames a second of the real command, by its workers."""
     root = build.make_tree(folder / "workers", videos=16, frames=frames)
-    counts = [count for count in (1, 2, 4, 8, 16, 32) if count <= cores()]
-    rates = {str(count): partial(build.rate, root, folder, count) for count in counts}
+    counts = [count for count in (1, 2, 4, 8, 16, 32) if count <= max(2, cores())]
+    rates = {str(count): partial(rate, root, folder, count) for count in counts}
     found = alternate(rates, rounds, warm_up=0)
     places = tuple(map(float, counts))
     return Curve("build, rate", "workers", "frames/s", places, tuple(found.values()))
+
+
+def rate(root: Path, folder: Path, count: int) -> float:
+    """Frames a second with so many workers: two builds' difference, without start-up and end."""
+    source, video, _ = build.first_video(root)
+    frames = (len(source.videos()) - 2) * video.frames
+    few, all_of_them = (_build_seconds(root, folder, count, limit) for limit in (2, None))
+    return frames / (all_of_them - few)
+
+
+def _build_seconds(root: Path, folder: Path, count: int, videos: int | None) -> float:
+    out = folder / "built"
+    words = ["imagenet-vid", "--root", root, "--out", out, "--workers", count, "--no-clean"]
+    words += ["--limit-videos", videos] if videos else []
+    seconds, _ = command("vidc.build", *words)
+    shutil.rmtree(out)
+    return seconds
 
 
 def eval_frames(folder: Path, base: int, rounds: int) -> list[Curve]:
@@ -185,9 +227,8 @@ def eval_frames(folder: Path, base: int, rounds: int) -> list[Curve]:
     return time_and_memory("evaluate the small network", "frames", counts, evaluated, rounds)
 
 
-def eval_components(rounds: int) -> Curve:
+def eval_components(classifier: Classifier, images: torch.Tensor, rounds: int) -> Curve:
     """UnMix-TNS's forward of a ResNet-50, by K."""
-    classifier, images = network(), batch()
     settings = load_protocol("paper").settings("unmix_tns")
     layers = {
         str(k): with_normalization(classifier, "unmix_tns", {**settings, "components": k}, 0)
@@ -198,11 +239,9 @@ def eval_components(rounds: int) -> Curve:
     return Curve("UnMix-TNS forward", "K", "ms", tuple(map(float, COMPONENTS)), figures)
 
 
-def eval_batch(rounds: int) -> list[Curve]:
-    """A forward of a ResNet-50, Source's and UnMix-TNS's, by the batch."""
-    classifier = network()
+def eval_batch(classifier: Classifier, images: torch.Tensor, rounds: int) -> list[Curve]:
+    """A forward of a ResNet-50, Source's and UnMix-TNS's, by the batch: the first of the images."""
     protocol = load_protocol("paper")
-    images = torch.cat([batch()] * (max(BATCHES) // len(batch())))
     curves = []
     for name, title in (("bn", "Source"), ("unmix_tns", "UnMix-TNS")):
         layers = with_normalization(classifier, name, protocol.settings(name), 0)

@@ -1,7 +1,7 @@
 """A long build: a worker's memory at its beginning and at its end, and whether time is linear.
 
 Run: ``python -m benchmarks.memory [--quick]``. 200 videos of 300 frames of 1280 × 720 are built
-with the default recipe on two workers; --quick takes 32 videos of 48 frames.
+with the default recipe on two workers; --quick takes 32 videos of 24 frames.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Look:
 
 def measure(quick: bool) -> list[Row]:
     """The rows of the benchmark page."""
-    videos, frames = (32, 48) if quick else (200, 300)
+    videos, frames = (32, 24) if quick else (200, 300)
     with tempfile.TemporaryDirectory() as folder:
         root = make_tree(Path(folder) / "clean", videos=videos, frames=frames)
         looks, seconds = watch(root, Path(folder) / "out")

@@ -124,7 +124,7 @@ def networks(measured: Mapping[str, Row]) -> float:
     """What one frame costs in all six networks, in Source forwards."""
     tbn = measured["TBN forward / Source forward"].value
     unmix = measured["UnMix-TNS forward / Source forward"].value
-    tent = measured["TENT step"].value / measured["Source forward"].value
+    tent = measured["TENT step / Source forward"].value
     both_tents = tent * (1 + measured["TENT† step / TENT step"].value)
     return 1 + 2 * tbn + unmix + both_tents  # α-BN reads the same statistics as TBN
 
