@@ -10,6 +10,8 @@ from tests.faults.running import contents, run, start
 
 pytestmark = pytest.mark.slow
 
+REFUSED = {"build": "a build is running in", "eval": "another evaluation is writing to"}
+
 
 def test_two_builds_in_one_folder(building, tmp_path):
     words = [*building.words, "--out", tmp_path / "out"]
@@ -18,40 +20,25 @@ def test_two_builds_in_one_folder(building, tmp_path):
     ended = sorted((running.end() for running in both), key=lambda each: each.code)
     ended[0].assert_well()
     if ended[1].code:  # the second may have come after the first
-        ended[1].assert_told("a build is running in")
+        ended[1].assert_told(REFUSED["build"])
     assert contents(tmp_path / "out") == building.files
 
 
 @pytest.mark.repeated(1, 12)
-def test_a_build_beside_one_that_pauses_anywhere(number, step_by_step, changes, rng, tmp_path):
-    left_alone = step_by_step["build"]
-    words = [*left_alone.words, "--out", tmp_path / "out"]
-    running = start("build", words, tmp_path, pause_at=rng.randint(1, changes["build"]))
-    assert running.wait_until_paused()
-    (tmp_path / "second").mkdir()
-    second = run("build", words, tmp_path / "second")
-    first = running.resume()
-    for ended in (first, second):
-        if ended.code:
-            ended.assert_told("a build is running in")
-    assert 0 in (first.code, second.code)
-    assert contents(tmp_path / "out") == left_alone.files
-
-
-@pytest.mark.repeated(1, 12)
-def test_an_evaluation_beside_one_that_pauses_anywhere(
-    number, step_by_step, changes, rng, tmp_path
+@pytest.mark.parametrize("command", REFUSED)
+def test_beside_the_same_command_that_pauses_anywhere(
+    command, number, step_by_step, changes, rng, tmp_path
 ):
-    left_alone = step_by_step["eval"]
+    left_alone = step_by_step[command]
     words = [*left_alone.words, "--out", tmp_path / "out"]
-    running = start("eval", words, tmp_path, pause_at=rng.randint(1, changes["eval"]))
+    running = start(command, words, tmp_path, pause_at=rng.randint(1, changes[command]))
     assert running.wait_until_paused()
     (tmp_path / "second").mkdir()
-    second = run("eval", words, tmp_path / "second")
+    second = run(command, words, tmp_path / "second")
     first = running.resume()
     for ended in (first, second):
         if ended.code:
-            ended.assert_told("another evaluation is writing to")
+            ended.assert_told(REFUSED[command])
     assert 0 in (first.code, second.code)
     assert contents(tmp_path / "out") == left_alone.files
 

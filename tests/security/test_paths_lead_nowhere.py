@@ -48,6 +48,11 @@ def test_file_names_in_tao(tmp_path, table, column, name):
     assert not out.exists()
 
 
+def building(folder, tree):
+    words = ["imagenet-vid", "--root", tree, "--out", folder / "out", *QUICK[:-1]]
+    return watched(folder, "vidc.build", *words)
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -63,16 +68,7 @@ def test_file_names_in_an_annotation_are_not_used(tmp_path, body):
     note.write_text(
         note.read_text().replace("<folder>video</folder><filename>000000</filename>", text)
     )
-    seen = watched(
-        tmp_path,
-        "vidc.build",
-        "imagenet-vid",
-        "--root",
-        tree,
-        "--out",
-        tmp_path / "out",
-        *QUICK[:-1],
-    )
+    seen = building(tmp_path, tree)
     assert seen.code == 0, seen.stderr
     assert not seen.touched(secret)
 
@@ -83,16 +79,7 @@ def test_an_external_entity_reads_no_file(tmp_path):
     note = tree / "Annotations" / "VID" / "val" / "v0" / "000000.xml"
     entity = f'<!DOCTYPE annotation [<!ENTITY x SYSTEM "file://{secret}/secret.jpg">]>'
     note.write_text(entity + note.read_text().replace(trees.DOG, "&x;"))
-    seen = watched(
-        tmp_path,
-        "vidc.build",
-        "imagenet-vid",
-        "--root",
-        tree,
-        "--out",
-        tmp_path / "out",
-        *QUICK[:-1],
-    )
+    seen = building(tmp_path, tree)
     assert seen.is_one_sentence(), seen.stderr
     assert "refused" in seen.stderr
     assert "private" not in seen.stderr
