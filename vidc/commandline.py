@@ -106,6 +106,7 @@ def say(text: str) -> None:
 
 def run(main: Callable[[Sequence[str]], int], program: str) -> NoReturn:
     """Run a command and leave with its exit code; a user's mistake is one sentence and code 2."""
+    _open_closed_streams()
     for variable, off in _NO_REPORTS.items():
         os.environ.setdefault(variable, off)
     # A scheduler that ends the job (SIGTERM) is obeyed as Ctrl-C is. Where Ctrl-C is ignored, as in
@@ -130,6 +131,22 @@ def run(main: Callable[[Sequence[str]], int], program: str) -> NoReturn:
         _print_nowhere()
         code = NOBODY_READS
     sys.exit(code)
+
+
+def _open_closed_streams() -> None:
+    """Where the caller has closed a standard stream (``2>&-``, some daemons), let it lead nowhere.
+
+    Else the next file that is opened, a shard perhaps, would get the stream's number, and what a
+    library prints would be written into it.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free: this one
+            os.set_inheritable(number, True)  # workers have the same need
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(number, "w" if number else "r", closefd=False))
 
 
 def _print_nowhere() -> None:

@@ -74,6 +74,26 @@ def test_output_that_nobody_reads_is_no_success():
     assert (done.returncode, done.stderr) == (141, b"")  # what a shell says of `yes | head`
 
 
+@pytest.mark.parametrize("closed", ["0<&-", "1>&-", "2>&-", "0<&- 1>&- 2>&-"])
+def test_a_stream_that_is_closed_is_no_file_s_number(closed, tmp_path):
+    code = (
+        "import os, subprocess, sys; from vidc.commandline import run, say\n"
+        "looks = 'import os; [os.fstat(number) for number in range(3)]'\n"
+        "def main(words):\n"
+        "    data = open(sys.argv[1], 'wb')\n"
+        "    say('said'); os.write(2, b'of a library'); sys.stderr.write('told')\n"
+        "    data.write(b'data')\n"
+        "    subprocess.run([sys.executable, '-c', looks], check=True)\n"
+        "    return 0\n"
+        "run(main, 'x')"
+    )
+    file = tmp_path / "shard"
+    line = f'exec "$0" -c "$1" "$2" {closed}'
+    done = subprocess.run(["sh", "-c", line, sys.executable, code, file], check=False)
+    assert done.returncode == 0
+    assert file.read_bytes() == b"data"
+
+
 def test_a_terminal_that_does_not_know_a_letter_gets_its_number():
     done = subprocess.run(
         [sys.executable, "-c", SAYS],
