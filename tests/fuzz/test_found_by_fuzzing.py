@@ -10,7 +10,10 @@ import pytest
 
 from tests.core import folders
 from tests.fuzz.damage import deep
-from tests.fuzz.readers import READERS, RUN, SHAPE, SHARDS, outcome, use_dataset
+from tests.fuzz.dataset_readers import SHAPE, SHARDS, use_dataset
+from tests.fuzz.reader import outcome
+from tests.fuzz.readers import READERS
+from tests.fuzz.run_readers import RUN
 from vidc.builders.workfolder import WorkFolder
 from vidc.engines import Engine
 from vidc.errors import InputError, told

@@ -3,7 +3,8 @@
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from tests.fuzz.readers import READERS, outcome
+from tests.fuzz.reader import outcome
+from tests.fuzz.readers import READERS
 
 EXAMPLES = 60
 TAKES_ITS_TIME = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much)
