@@ -1,10 +1,11 @@
-"""The largest images that are accepted fit in a gigabyte, and larger ones are refused unseen."""
+"""Small files that would fill the memory: the largest that is accepted fits in a gigabyte."""
 
 import io
 import resource
 import struct
 import subprocess
 import sys
+import zipfile
 import zlib
 from pathlib import Path
 
@@ -49,23 +50,50 @@ def jpeg(mode: str) -> bytes:
     return file.getvalue()
 
 
-def decode_in_a_gigabyte(file: str) -> None:
+def decoded(file: Path) -> str:
+    return f"{images.decode(file.read_bytes(), 'large').shape}"
+
+
+def network():
+    from torch import nn
+
+    return nn.Linear(2, 2)
+
+
+def loaded(file: Path) -> str:
+    from vidc.eval.weights import load_weights
+
+    load_weights(network(), file, "mine")
+    return "loaded"
+
+
+def weights() -> bytes:
+    import torch
+
+    file = io.BytesIO()
+    torch.save(network().state_dict(), file)
+    return file.getvalue()
+
+
+def read_in_a_gigabyte(read: str, small: str, file: str) -> None:
     """What the child does: import everything, then allow itself a gigabyte more."""
-    data = Path(file).read_bytes()
-    images.decode(png(1, 1, zlib.compress(bytes(4))), "small")
+    function = {"decoded": decoded, "loaded": loaded}[read]
+    function(Path(small))
     now = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (now + GIGABYTE, now + GIGABYTE))
     try:
-        sys.stdout.write(f"{images.decode(data, 'large').shape}")
+        sys.stdout.write(function(Path(file)))
     except InputError as mistake:
         sys.stdout.write(f"refused: {mistake}")
 
 
-def in_a_gigabyte(tmp_path: Path, data: bytes) -> str:
-    (tmp_path / "file").write_bytes(data)
-    code = (
-        f"from tests.security.test_bombs import *; decode_in_a_gigabyte({str(tmp_path / 'file')!r})"
-    )
+def in_a_gigabyte(tmp_path: Path, data: bytes, read: str = "decoded") -> str:
+    small = weights() if read == "loaded" else png(1, 1, zlib.compress(bytes(4)))
+    files = {tmp_path / "small": small, tmp_path / "file": data}
+    for file, content in files.items():
+        file.write_bytes(content)
+    arguments = (read, *map(str, files))
+    code = f"from tests.security.test_bombs import *; read_in_a_gigabyte(*{arguments!r})"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -103,3 +131,26 @@ def test_the_larger_the_frame_the_fewer_scans():
     data = header + bytes(9) + b"\xff\xda\0\0" * 33 + b"\xff\xd9"
     with pytest.raises(InputError, match="more than 32 scans"):
         images.decode(data, "large.jpg")
+
+
+def test_weights_with_a_name_as_long_as_it_says(tmp_path):
+    """A pickle's letter X: a text follows, of 3.9 billion letters."""
+    told = in_a_gigabyte(tmp_path, b"X\x00\x00\x00\xe8", "loaded")
+    assert "is not a weights file that is safe to load" in told
+
+
+def test_weights_that_are_packed(tmp_path):
+    """Torch's reader unpacks what its writer never packs; these would still fit in the memory."""
+    packed = io.BytesIO()
+    with (
+        zipfile.ZipFile(io.BytesIO(weights())) as plain,
+        zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as bomb,
+    ):
+        for name in plain.namelist():
+            with bomb.open(name, "w") as part:
+                part.write(plain.read(name))
+                for _ in range(64 if name.endswith("data.pkl") else 0):
+                    part.write(bytes(2**20))  # after the pickle's end
+    assert len(packed.getvalue()) < 2**18
+    told = in_a_gigabyte(tmp_path, packed.getvalue(), "loaded")
+    assert "is not a weights file that is safe to load" in told
