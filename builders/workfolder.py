@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from vidc.jsonfields import Fields
 from vidc.manifest import Shard, Skipped, shard_of
 
 NAME = ".vidc"
+_BUILD = "build"  # the lock of a whole build
 
 
 @dataclass(frozen=True)
@@ -52,15 +53,28 @@ class WorkFolder:
             (self.path / name).mkdir(parents=True, exist_ok=True)
 
     def remove(self) -> None:
-        """Remove it; another build that finishes at the same time may be doing the same."""
-        shutil.rmtree(self.path, ignore_errors=True)
+        """Remove it; another build that finishes at the same time may be doing the same.
+
+        The lock of the whole build goes last. A build that comes while it is there is told to wait;
+        if it went before the others, that build would be left waiting for one of them in silence.
+        """
+        locks = self.path / "locks"
+        for part in (*_entries(self.path), *_entries(locks)):
+            if part.is_dir() and part != locks:
+                shutil.rmtree(part, ignore_errors=True)
+            elif part.is_file() and part.name != _BUILD:
+                part.unlink(missing_ok=True)
+        (locks / _BUILD).unlink(missing_ok=True)
+        for folder in (locks, self.path):
+            with suppress(OSError):  # gone already, or in use by the next build
+                folder.rmdir()
 
     @contextmanager
     def building(self, alone: bool) -> Iterator[None]:
         """Be the only build in the folder, or one of several that share its tasks."""
         with ExitStack() as stack:
             try:
-                self._hold(stack, "build", shared=not alone)
+                self._hold(stack, _BUILD, shared=not alone)
             except lock.BusyError as busy:
                 raise InputError(
                     f"a build is running in {self.out} ({busy.holder}): wait for it or stop it"
@@ -135,6 +149,14 @@ class WorkFolder:
 
     def _marker(self, key: str) -> Path:
         return self.path / "done" / f"{key}.json"
+
+
+def _entries(folder: Path) -> list[Path]:
+    """What is in a folder; nothing where it is gone."""
+    try:
+        return list(folder.iterdir())
+    except FileNotFoundError:
+        return []
 
 
 def present(out: Path, path: str, shard: Shard) -> bool:

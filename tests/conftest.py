@@ -9,6 +9,7 @@ from tests.faults.counting import (  # noqa: F401 - hooks and options, by name
     pytest_addoption,
     pytest_collection_modifyitems,
     pytest_configure,
+    pytest_configure_node,
     pytest_generate_tests,
     pytest_report_header,
     pytest_terminal_summary,

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -186,6 +187,20 @@ def test_a_folder_of_somebodys_own_is_not_touched(root, tmp_path):
     with pytest.raises(InputError, match=r"is not empty \(it holds thesis.tex\)"):
         build(builds.request(root, tmp_path))
     assert list(tmp_path.iterdir()) == [tmp_path / "thesis.tex"]
+
+
+def test_a_build_that_ends_is_one_build_up_to_its_last_file(tmp_path, monkeypatch):
+    """Whoever comes meanwhile is refused at once, and never left waiting for another lock."""
+    work, gone, unlink = WorkFolder(tmp_path), [], os.unlink
+    monkeypatch.setattr(os, "unlink", lambda *at, **how: gone.append(at[0]) or unlink(*at, **how))
+    with work.building(alone=True), work.step(), work.task(3):
+        work.begin({})
+        work.remove()
+    monkeypatch.undo()
+    names = [Path(at).name for at in gone]
+    assert {"plan.json", "step", "00003"} < set(names[:-1])
+    assert names[-1] == "build"
+    assert not work.path.exists()
 
 
 def test_two_builds_in_one_folder(root, tmp_path):

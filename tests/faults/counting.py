@@ -14,6 +14,7 @@ import pytest
 
 FOLDER = "tests/faults/"
 PARTS = 16  # of a test that would take too long in one piece
+SEED = "fault_seed"
 TRIED = "faults tried"  # what a test that tries several faults records
 
 
@@ -37,8 +38,16 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     config.addinivalue_line("markers", "thorough: a fault that only --all-faults tries")
     config.addinivalue_line("markers", "repeated(few, many): tried so often, by number")
-    if config.option.fault_seed is None:  # workers are given the options of the main process
+    if hasattr(config, "workerinput"):
+        config.option.fault_seed = config.workerinput[SEED]
+    if config.option.fault_seed is None:
         config.option.fault_seed = random.SystemRandom().randrange(10**6)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node):
+    """Every worker has the seed of the main process, which is the one that is printed."""
+    node.workerinput[SEED] = node.config.option.fault_seed
 
 
 def pytest_report_header(config):
