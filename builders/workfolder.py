@@ -22,6 +22,7 @@ from vidc.manifest import Shard, Skipped, shard_of
 
 NAME = ".vidc"
 _BUILD = "build"  # the lock of a whole build
+_TRIES = 20
 
 
 @dataclass(frozen=True)
@@ -89,14 +90,15 @@ class WorkFolder:
             yield
 
     def _hold(self, stack: ExitStack, name: str, shared: bool = False, wait: bool = False) -> None:
-        while True:
-            self.create()
+        for last in (*[False] * _TRIES, True):
             try:
+                self.create()
                 held = lock.hold(self.path / "locks" / name, shared=shared, wait=wait)
                 stack.enter_context(held)
                 return
-            except FileNotFoundError:
-                continue  # a build that has just finished has removed the folder
+            except FileNotFoundError:  # a build that has just finished has removed the folder
+                if last:
+                    raise
 
     @contextmanager
     def task(self, index: int) -> Iterator[Path]:

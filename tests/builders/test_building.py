@@ -203,6 +203,29 @@ def test_a_build_that_ends_is_one_build_up_to_its_last_file(tmp_path, monkeypatc
     assert not work.path.exists()
 
 
+def test_a_folder_that_another_build_removes_meanwhile_is_made_again(tmp_path, monkeypatch):
+    work, mkdir, times = WorkFolder(tmp_path), os.mkdir, 3
+
+    def removed_before(path, *how):
+        nonlocal times
+        if Path(path).name == "done" and times:
+            times -= 1
+            shutil.rmtree(work.path, ignore_errors=True)
+        mkdir(path, *how)
+
+    work.create()
+    monkeypatch.setattr(os, "mkdir", removed_before)
+    shutil.rmtree(work.path / "done")
+    with work.building(alone=True):
+        assert times == 0
+        assert (work.path / "locks" / "build").exists()
+
+
+def test_a_place_where_no_folder_can_be_made_is_told():
+    with pytest.raises(FileNotFoundError), WorkFolder(Path("/proc/none")).building(alone=True):
+        pass
+
+
 def test_two_builds_in_one_folder(root, tmp_path):
     out = tmp_path / "out"
     with WorkFolder(out).building(alone=True):
