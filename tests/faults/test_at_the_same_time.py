@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 
+from tests.faults.counting import PARTS
 from tests.faults.running import contents, run, start
 
 pytestmark = pytest.mark.slow
@@ -24,23 +25,27 @@ def test_two_builds_in_one_folder(building, tmp_path):
     assert contents(tmp_path / "out") == building.files
 
 
-@pytest.mark.repeated(1, 12)
+@pytest.mark.repeated(1, PARTS)
 @pytest.mark.parametrize("command", REFUSED)
 def test_beside_the_same_command_that_pauses_anywhere(
-    command, number, step_by_step, changes, rng, tmp_path
+    command, number, step_by_step, changes, moments, tmp_path
 ):
     left_alone = step_by_step[command]
-    words = [*left_alone.words, "--out", tmp_path / "out"]
-    running = start(command, words, tmp_path, pause_at=rng.randint(1, changes[command]))
-    assert running.wait_until_paused()
-    (tmp_path / "second").mkdir()
-    second = run(command, words, tmp_path / "second")
-    first = running.resume()
-    for ended in (first, second):
-        if ended.code:
-            ended.assert_told(REFUSED[command])
-    assert 0 in (first.code, second.code)
-    assert contents(tmp_path / "out") == left_alone.files
+    second_place = tmp_path / "second"
+    second_place.mkdir()
+    for moment in moments(changes[command], 1):
+        out = tmp_path / str(moment)
+        words = [*left_alone.words, "--out", out]
+        running = start(command, words, tmp_path, pause_at=moment)
+        assert running.wait_until_paused()
+        second = run(command, words, second_place)
+        first = running.resume()
+        for ended in (first, second):
+            if ended.code:
+                ended.assert_told(REFUSED[command])
+        assert 0 in (first.code, second.code)
+        assert contents(out) == left_alone.files
+        shutil.rmtree(out)
 
 
 @pytest.mark.repeated(1, 12)
