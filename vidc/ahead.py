@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import itertools
+import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
@@ -40,8 +41,15 @@ def mapped(
 def made_ahead(items: Iterator[T], ahead: int) -> Generator[T, None, None]:
     """The same items, up to ``ahead`` of them taken in a thread before they are asked for."""
     end = object()
+    # Ctrl-C can come while the thread starts; the pool then does not know it and waits for nobody.
+    turn = threading.Lock()
+
+    def take(_: int) -> object:
+        with turn:
+            return next(items, end)
+
     asked = itertools.count()  # one thread takes the items, so they come in their order
-    taken = mapped(lambda _: next(items, end), asked, threads=1, ahead=ahead)
+    taken = mapped(take, asked, threads=1, ahead=ahead)
     try:
         with closing(taken):
             for item in taken:
@@ -49,7 +57,8 @@ def made_ahead(items: Iterator[T], ahead: int) -> Generator[T, None, None]:
                     return
                 yield item  # type: ignore[misc]
     finally:
-        _close(items)
+        with turn:
+            _close(items)
 
 
 def _close(items: object) -> None:

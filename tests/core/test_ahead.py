@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given
@@ -100,3 +102,29 @@ def test_an_error_comes_in_its_place(make):
     assert [next(results) for _ in wanted] == wanted
     with pytest.raises(error):
         next(results)
+
+
+def test_ctrl_c_while_the_thread_starts(monkeypatch):
+    """Then the pool does not know the thread, which is in the middle of an item."""
+    busy, closed = threading.Event(), []
+
+    def items():
+        try:
+            busy.set()
+            time.sleep(0.2)
+            yield 1
+        finally:
+            closed.append(True)
+
+    start_thread = ThreadPoolExecutor._adjust_thread_count
+
+    def interrupted(pool):
+        start_thread(pool)
+        assert busy.wait(30)
+        pool._threads.clear()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ThreadPoolExecutor, "_adjust_thread_count", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        next(made_ahead(items(), 1))
+    assert closed == [True]
