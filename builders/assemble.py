@@ -16,7 +16,9 @@ def assemble(
 ) -> Manifest:
     """Add up what the tasks tell, in their order."""
     settings = plan.settings
-    skipped = (*plan.empty, *(entry for result in results for entry in result.skipped))
+    broken = (entry for result in results for entry in result.skipped)
+    # A sequence that is broken as a whole is so in each of the shards that it was cut into.
+    skipped = tuple(dict.fromkeys((*plan.empty, *broken)))
     counts: Counter[str] = Counter()
     for result in results:
         counts.update(result.class_counts)

@@ -1,7 +1,7 @@
 """ImageNet-VID as it is released: ``ILSVRC2015/{Data,Annotations}/VID/{val,train}/…``.
 
 A frame's index is the number of its file, so snippets with gaps keep their own numbering. A frame
-without an annotation file is unlabelled: it stays in the video, with no object.
+without an annotation file is an error; with --allow-missing it stays in the video, with no object.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from vidc.builders.source import (
     dataset_name,
     is_folder,
     numbered_frames,
-    read_bytes,
+    read_if_there,
     subfolders,
 )
 from vidc.classes import ClassList, class_list
@@ -32,6 +32,8 @@ _FRAMES_IN_RELEASE = {"val": 176_126}
 SPLITS = tuple(_VIDEOS_IN_RELEASE)
 _ILSVRC = "ILSVRC2015"
 _LARGEST_TRACK = 2**31 - 1
+# Annotations are a few kilobytes long; to read one takes forty times its size in memory.
+_LONGEST = 2**20
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,7 @@ class ImageNetVid:
     root: Path
     split: str
     dataset: str
+    allow_missing: bool = False
     name: str = "imagenet-vid"
     missing: tuple[str, ...] = ()
     # The flag is set on objects that are covered in part: they can still be seen.
@@ -75,7 +78,7 @@ class ImageNetVid:
     def frames(self, video: SourceVideo) -> Sequence[SourceFrame]:
         """The video's frames in the order of their numbers."""
         annotations = self.root / "Annotations" / "VID" / self.split / video.id
-        objects = functools.partial(_objects, annotations)
+        objects = functools.partial(_objects, annotations, self.allow_missing)
         return LazyFrames(video.folder, numbered_frames(video.folder), objects)
 
 
@@ -91,7 +94,8 @@ def open_split(root: Path, split: str | None, allow_missing: bool) -> ImageNetVi
     for folder in (root, root / _ILSVRC):
         if is_folder(folder / "Data" / "VID" / split):
             _check_annotations(folder, split)
-            return ImageNetVid(folder, split, dataset_name("imagenet-vid", folder))
+            dataset = dataset_name("imagenet-vid", folder)
+            return ImageNetVid(folder, split, dataset, allow_missing)
     raise InputError(
         f"--root {root} has neither Data/VID/{split} nor {_ILSVRC}/Data/VID/{split}: "
         f"give the {_ILSVRC} folder of ImageNet-VID."
@@ -99,7 +103,7 @@ def open_split(root: Path, split: str | None, allow_missing: bool) -> ImageNetVi
 
 
 def _check_annotations(root: Path, split: str) -> None:
-    """A frame may have no annotation; a split that has none would be built without one label."""
+    """Even --allow-missing builds no split without one label."""
     if not is_folder(root / "Annotations" / "VID" / split):
         raise InputError(
             f"--root {root} has the frames of {split} but no Annotations/VID/{split}: unpack the "
@@ -111,6 +115,8 @@ def parse(data: bytes, what: str) -> tuple[Box, ...]:
     """The objects of an annotation file; ``what`` names the file where it is broken."""
     from defusedxml import DefusedXmlException, ElementTree
 
+    if len(data) > _LONGEST:
+        raise InputError(f"{what} is longer than any annotation: unpack it again.")
     try:
         root = ElementTree.fromstring(data, forbid_dtd=True)
     except DefusedXmlException as error:
@@ -122,9 +128,15 @@ def parse(data: bytes, what: str) -> tuple[Box, ...]:
     return tuple(_box(element, what) for element in root.findall("object"))
 
 
-def _objects(annotations: Path, index: int, name: str) -> tuple[Box, ...]:
+def _objects(annotations: Path, allow_missing: bool, index: int, name: str) -> tuple[Box, ...]:
     file = (annotations / name).with_suffix(".xml")
-    return parse(read_bytes(file), str(file)) if file.exists() else ()
+    data = read_if_there(file)
+    if data is None and not allow_missing:
+        raise InputError(
+            f"{file} is missing: unpack the annotations again, or --allow-missing takes such "
+            "frames as unlabelled."
+        )
+    return () if data is None else parse(data, str(file))
 
 
 def _box(element: Element, what: str) -> Box:

@@ -1,10 +1,11 @@
 """LaSOT as it is released: ``[<class>/]<class>-<n>/img/00000001.jpg``, text files beside ``img``.
 
 Line i of the text files belongs to file number i, which is frame index i - 1, whatever files are
-missing. No object have: a frame after the last line of ``groundtruth.txt``, a frame whose object
-is out of view, and a frame whose box has no area. Lines without a frame are passed over. An object
-that ``full_occlusion.txt`` marks is kept with ``occluded``; as nothing of it can be seen, it gives
-its frame no label.
+missing between. A text file that ends before or after the last frame is an error; with
+--allow-missing the frames after its end have no object, or a flag of 0. A frame whose object
+is out of view or whose box has no area has no object either. An object that
+``full_occlusion.txt`` marks is kept with ``occluded``; as nothing of it can be seen, it gives its
+frame no label.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from vidc.builders.source import (
     is_folder,
     numbered_frames,
     read_bytes,
+    read_if_there,
 )
 from vidc.classes import ClassList, class_list, lasot_test_sequences
 from vidc.errors import InputError, unknown
@@ -31,6 +33,8 @@ SPLITS = ("test", "train", "all")
 SEQUENCES_PER_CLASS = 20
 # What the release's archives unpack to, where root is the folder that holds it.
 _FOLDERS = ("", "LaSOT", "LaSOTBenchmark")
+# Of the text files: the longest sequence has 11,397 lines. Reading takes about 37 times as much.
+_LONGEST = 2**22
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,7 @@ class Lasot:
     sequences: tuple[tuple[str, Path], ...]
     missing: tuple[str, ...]
     dataset: str
+    allow_missing: bool = False
     name: str = "lasot"
     occluded_is_hidden: bool = True
     frames_in_release: int | None = None
@@ -65,13 +70,14 @@ class Lasot:
     def frames(self, video: SourceVideo) -> Sequence[SourceFrame]:
         """The sequence's frames in the order of their numbers."""
         category = self.classes.index(video.id.rpartition("-")[0])
-        boxes = _boxes(video.folder.parent, category)
+        entries = numbered_frames(video.folder, first=1)
+        boxes = _boxes(video.folder.parent, category, _last_number(entries), self.allow_missing)
 
         def objects(index: int, name: str) -> tuple[Box, ...]:
             box = boxes[index] if index < len(boxes) else None
             return () if box is None else (box,)
 
-        return LazyFrames(video.folder, numbered_frames(video.folder, first=1), objects)
+        return LazyFrames(video.folder, entries, objects)
 
 
 def open_split(root: Path, split: str | None, allow_missing: bool) -> Lasot:
@@ -94,7 +100,7 @@ def open_split(root: Path, split: str | None, allow_missing: bool) -> Lasot:
             f"'{split}' ({missing[0]} is missing): --allow-missing goes on with those."
         )
     dataset = dataset_name("lasot", *(root / above for above in _FOLDERS))
-    return Lasot(split, tuple(found.items()), missing, dataset)
+    return Lasot(split, tuple(found.items()), missing, dataset, allow_missing)
 
 
 def split_sequences(split: str) -> tuple[str, ...]:
@@ -112,12 +118,19 @@ def _folder(root: Path, name: str) -> Path | None:
     return next((folder for folder in folders if is_folder(folder / "img")), None)
 
 
-def _boxes(folder: Path, category: int) -> list[Box | None]:
+def _last_number(entries: Sequence[tuple[int, str]]) -> int:
+    return entries[-1][0] + 1 if entries else 0
+
+
+def _boxes(folder: Path, category: int, last: int, allow_missing: bool) -> list[Box | None]:
     """The object of each line of a sequence's ground truth, and None where there is none."""
     file = folder / "groundtruth.txt"
     lines = parse_groundtruth(read_bytes(file), str(file))
-    hidden = _flags(folder / "full_occlusion.txt", len(lines))
-    away = _flags(folder / "out_of_view.txt", len(lines))
+    if not allow_missing:
+        _check_count(file, len(lines), last)
+    count = max(last, len(lines))
+    hidden = _flags(folder / "full_occlusion.txt", count, allow_missing)
+    away = _flags(folder / "out_of_view.txt", count, allow_missing)
     return [
         None if away[i] or width <= 0 or height <= 0
         # A sequence has one object: its track is always 0.
@@ -126,10 +139,27 @@ def _boxes(folder: Path, category: int) -> list[Box | None]:
     ]  # fmt: skip
 
 
-def _flags(file: Path, count: int) -> list[bool]:
-    """The flags of a file for ``count`` lines; what the file does not say is False."""
-    flags = parse_flags(read_bytes(file), str(file)) if file.exists() else []
+def _flags(file: Path, count: int, allow_missing: bool) -> list[bool]:
+    """A file's flag for each of so many frames; False where it is allowed to say nothing."""
+    data = read_if_there(file)
+    if data is None and not allow_missing:
+        raise InputError(
+            f"{file} is missing: unpack the sequence again, or --allow-missing takes nothing of it "
+            "as hidden."
+        )
+    flags = [] if data is None else parse_flags(data, str(file))
+    if not allow_missing:
+        _check_count(file, len(flags), count)
     return flags + [False] * (count - len(flags))
+
+
+def _check_count(file: Path, entries: int, last: int) -> None:
+    """A copy that was cut short would give its frames other labels."""
+    if entries != last:
+        raise InputError(
+            f"{file} has {entries} entries and the last frame is number {last}: unpack the "
+            "sequence again, or --allow-missing takes frames after the last entry as unlabelled."
+        )
 
 
 def parse_groundtruth(data: bytes, what: str) -> list[tuple[float, float, float, float]]:
@@ -158,6 +188,8 @@ def parse_flags(data: bytes, what: str) -> list[bool]:
 
 
 def _text(data: bytes, what: str) -> str:
+    if len(data) > _LONGEST:
+        raise InputError(f"{what} is longer than any of LaSOT's: unpack the sequence again.")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:

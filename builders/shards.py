@@ -23,6 +23,10 @@ from vidc.frames import CLEAN, UNLABELLED, config_name
 from vidc.manifest import Skipped
 
 
+class BrokenFileError(InputError):
+    """A file of the clean videos that cannot be used, and that --skip-broken would leave out."""
+
+
 @dataclass(frozen=True)
 class Job:
     """A task with all that a worker, here or on another machine, needs to do it."""
@@ -138,13 +142,14 @@ class _Shard:
 
     def _skip(self, file: Path, mistake: InputError) -> None:
         """Leave out what is broken if that was asked for; else the mistake stops the build."""
-        if str(file) not in str(mistake):  # a corruption knows the frame, but not whose it is
-            mistake = InputError(f"{file}: {mistake}")
-        if not self._job.settings.skip_broken:
-            raise mistake
         root = self._job.root
+        why = str(mistake)
+        if f"{root}/" not in why:  # a corruption knows the frame, but not whose it is
+            why = f"{file}: {why}"
+        if not self._job.settings.skip_broken:
+            raise BrokenFileError(why) from mistake
         name = str(file.relative_to(root)) if file.is_relative_to(root) else file.name
-        why = str(mistake).replace(f"{root}/", "")
+        why = why.replace(f"{root}/", "")
         self._skipped.append(Skipped(_storable(name), _storable(why)))
 
 

@@ -207,6 +207,16 @@ def read_bytes(file: Path) -> bytes:
         raise InputError(f"{file} cannot be read: {error.strerror}.") from error
 
 
+def read_if_there(file: Path) -> bytes | None:
+    """A file's bytes, or None where there is no such file; one behind a locked door is an error."""
+    try:
+        return read_bytes(file)
+    except InputError as error:
+        if isinstance(error.__cause__, FileNotFoundError):
+            return None
+        raise
+
+
 def _listing(folder: Path) -> list[str]:
     try:
         names = sorted(entry.name for entry in folder.iterdir())

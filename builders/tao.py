@@ -22,7 +22,7 @@ from vidc.builders.source import (
     SourceVideo,
     is_folder,
     is_text,
-    read_bytes,
+    read_if_there,
 )
 from vidc.classes import ClassList, class_list, tao_synsets
 from vidc.errors import InputError, unknown
@@ -98,10 +98,7 @@ def open_split(root: Path, split: str | None, allow_missing: bool) -> TaoLasot:
         raise unknown("tao-lasot split", split, SPLITS)
     annotated: dict[str, tuple[AnnotatedFrame, ...]] = {}
     for name in _FILES[split]:
-        file = root / "annotations" / f"{name}.json"
-        if not file.is_file():
-            raise InputError(f"--root {root} has no annotations/{name}.json: give TAO's folder.")
-        annotated.update(parse(read_bytes(file), str(file)))
+        annotated.update(_read(root, name))
     present = {
         name: frames
         for name, frames in sorted(annotated.items())
@@ -119,6 +116,14 @@ def open_split(root: Path, split: str | None, allow_missing: bool) -> TaoLasot:
             f"'{split}' ({missing[0]} is missing): --allow-missing goes on with those."
         )
     return TaoLasot(root, split, present, missing)
+
+
+def _read(root: Path, name: str) -> dict[str, tuple[AnnotatedFrame, ...]]:
+    file = root / "annotations" / f"{name}.json"
+    data = read_if_there(file)
+    if data is None:
+        raise InputError(f"--root {root} has no annotations/{name}.json: give TAO's folder.")
+    return parse(data, str(file))
 
 
 def parse(data: bytes, what: str) -> dict[str, tuple[AnnotatedFrame, ...]]:
@@ -191,9 +196,9 @@ def _in_order(rows: list[AnnotatedFrame], name: str, what: str) -> tuple[Annotat
 
 
 def _path(text: str, what: str) -> str:
-    """A relative path that cannot leave the folder it is joined to, and can be stored as text."""
+    """A relative path of printable letters that cannot leave the folder it is joined to."""
     inside = not text.startswith("/") and ".." not in PurePosixPath(text).parts
-    if not inside or not is_text(text) or "\\" in text:
+    if not inside or not is_text(text) or not text.isprintable() or "\\" in text:
         raise InputError(f"{what} names the file {text[:80]!r}, which is refused.")
     return text
 

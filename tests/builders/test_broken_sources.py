@@ -9,6 +9,7 @@ from PIL import Image
 
 from tests.builders import builds, trees
 from vidc.builders.building import build
+from vidc.builders.plan import make_plan
 from vidc.errors import InputError
 
 VIDEOS = {"a": 4, "b": 4, "c": 4}
@@ -52,6 +53,16 @@ def test_skipped_files_are_recorded_and_left_out(root, tmp_path):
     text = (tmp_path / "out" / "manifest.json").read_text()
     assert str(tmp_path) not in text
     assert json.loads(text)["build"]["skip_broken"] is True
+
+
+def test_a_frame_whose_annotation_is_missing_is_not_built_unlabelled_unasked(root, tmp_path):
+    (root / "Annotations/VID/val/b/000002.xml").unlink()
+    with pytest.raises(InputError, match=r"b/000002\.xml is missing: .*--allow-missing takes"):
+        build(builds.request(root, tmp_path / "out"))
+    skipped = build(builds.request(root, tmp_path / "out", skip_broken=True))
+    assert [entry.file for entry in skipped.skipped] == ["Data/VID/val/b/000002.JPEG"]
+    allowed = build(builds.request(root, tmp_path / "all", allow_missing=True))
+    assert (allowed.frames, sum(allowed.class_counts.values())) == (12, 11)
 
 
 def test_frames_left_out_are_not_counted_as_built(root, tmp_path, capsys):
@@ -112,6 +123,32 @@ def test_a_broken_annotation_of_a_whole_sequence(tmp_path):
     assert (manifest.videos, manifest.frames) == (1, 3)
     assert [entry.file for entry in manifest.skipped] == ["airplane/airplane-9/img"]
     assert len(manifest.missing) == 278
+
+
+def test_a_sequence_whose_flags_are_cut_short_is_left_out_and_recorded(tmp_path):
+    root = trees.write_lasot(tmp_path / "clean", {"airplane-1": 3, "airplane-9": 3})
+    (root / "airplane/airplane-9/out_of_view.txt").write_text("0,0")
+    choices = {"source": "lasot", "allow_missing": True, "skip_broken": True}
+    manifest = build(builds.request(root, tmp_path / "out", **choices))
+    assert [entry.file for entry in manifest.skipped] == ["airplane/airplane-9/img"]
+    assert "out_of_view.txt has 2 entries" in manifest.skipped[0].why
+    assert manifest.frames == 3
+
+
+def test_a_broken_sequence_that_fills_several_shards_is_recorded_once(tmp_path):
+    root = trees.write_lasot(tmp_path / "clean", {"airplane-1": 3, "airplane-9": 12})
+    (root / "airplane/airplane-9/groundtruth.txt").write_text("one,two\n")
+    choices = {"source": "lasot", "allow_missing": True, "skip_broken": True}
+    request = builds.request(root, tmp_path / "out", shard_size=15_000, **choices)
+    cut = [
+        part for task in make_plan(request.source, request.settings).tasks for part in task.parts
+    ]
+    assert [part.video.id for part in cut].count("airplane-9") > 1
+    manifest = build(request)
+    assert [(entry.file, entry.why.count("airplane-9")) for entry in manifest.skipped] == [
+        ("airplane/airplane-9/img", 1)
+    ]
+    assert manifest.frames == 3
 
 
 def test_frames_that_vanish_after_the_plan(root, tmp_path, monkeypatch):

@@ -1,6 +1,8 @@
-"""LaSOT's tree as it is released, with its splits, its flags and its odd line counts."""
+"""LaSOT's tree as it is released, with its splits, its flags and copies that are not whole."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -93,26 +95,60 @@ def test_occlusion_and_out_of_view(tmp_path):
     assert source.occluded_is_hidden
 
 
-def test_flags_a_line_each_and_flag_files_that_are_short_or_missing(tmp_path):
-    folder = write_lasot(tmp_path, {"dog-1": 4}) / "dog" / "dog-1"
-    (folder / "full_occlusion.txt").write_text("0\n1\n")
-    (folder / "out_of_view.txt").unlink()
+def test_flags_a_line_each(tmp_path):
+    folder = write_lasot(tmp_path, {"dog-1": 3}) / "dog" / "dog-1"
+    (folder / "full_occlusion.txt").write_text("0\n1\n0\n")
     boxes = objects_of(open_part(tmp_path, "all"))
-    assert [[box.occluded for box in frame] for frame in boxes] == [
-        [False],
-        [True],
-        [False],
-        [False],
-    ]
+    assert [[box.occluded for box in frame] for frame in boxes] == [[False], [True], [False]]
 
 
-def test_fewer_and_more_lines_than_frames(tmp_path):
-    folder = write_lasot(tmp_path, {"dog-1": 4}) / "dog" / "dog-1"
+@pytest.mark.parametrize("name", ["full_occlusion.txt", "out_of_view.txt"])
+def test_a_missing_flags_file_is_an_error_unless_it_is_allowed(tmp_path, name):
+    folder = write_lasot(tmp_path, {"dog-1": 3}) / "dog" / "dog-1"
+    (folder / name).unlink()
     source = open_part(tmp_path, "all")
-    (folder / "groundtruth.txt").write_text("1,2,3,4\n" * 2)
-    assert [len(boxes) for boxes in objects_of(source)] == [1, 1, 0, 0]
-    (folder / "groundtruth.txt").write_text("1,2,3,4\r\n" * 7)
-    assert [len(boxes) for boxes in objects_of(source)] == [1, 1, 1, 1]
+    assert [[box.occluded for box in boxes] for boxes in objects_of(source)] == [[False]] * 3
+    strict = replace(source, allow_missing=False)
+    with pytest.raises(InputError, match=rf"dog-1/{name} is missing: .*--allow-missing"):
+        objects_of(strict)
+
+
+def test_flags_that_cannot_be_read_are_not_taken_for_missing(tmp_path):
+    folder = write_lasot(tmp_path, {"dog-1": 1}) / "dog" / "dog-1"
+    file = folder / "out_of_view.txt"
+    file.unlink()
+    file.symlink_to(file)
+    with pytest.raises(InputError, match=r"out_of_view\.txt cannot be read: Too many levels"):
+        objects_of(open_part(tmp_path, "all"))
+
+
+@pytest.mark.parametrize("count", [2, 7])
+@pytest.mark.parametrize(
+    ("name", "entry"),
+    [("groundtruth.txt", "1,2,3,4\r\n"), ("full_occlusion.txt", "0\n"), ("out_of_view.txt", "0,")],
+)
+def test_fewer_or_more_entries_than_frames_are_told(tmp_path, name, entry, count):
+    folder = write_lasot(tmp_path, {"dog-1": 4}) / "dog" / "dog-1"
+    (folder / name).write_text(entry * count)
+    told = rf"dog-1/{name} has {count} entries and the last frame is number 4: .*--allow-missing"
+    with pytest.raises(InputError, match=told):
+        objects_of(replace(open_part(tmp_path, "all"), allow_missing=False))
+
+
+@pytest.mark.parametrize("count", [2, 7])
+def test_frames_after_the_last_line_are_unlabelled_where_that_is_allowed(tmp_path, count):
+    folder = write_lasot(tmp_path, {"dog-1": 4}) / "dog" / "dog-1"
+    (folder / "groundtruth.txt").write_text("1,2,3,4\n" * count)
+    (folder / "full_occlusion.txt").write_text("1")
+    (folder / "out_of_view.txt").write_text("0,1,0,0,0,0,0,0,0")
+    found = [[box.occluded for box in boxes] for boxes in objects_of(open_part(tmp_path, "all"))]
+    assert found == {2: [[True], [], [], []], 7: [[True], [], [False], [False]]}[count]
+
+
+@pytest.mark.parametrize("parse", [parse_groundtruth, parse_flags])
+def test_a_text_of_many_megabytes_is_none_of_lasot_s(parse):
+    with pytest.raises(InputError, match="x is longer than any of LaSOT's"):
+        parse(b"0\n" * 2**21 + b"0", "x")
 
 
 def test_a_box_without_area_is_no_object(tmp_path):
