@@ -22,7 +22,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing import connection
 from multiprocessing.connection import Connection
-from typing import Any
+from multiprocessing.reduction import ForkingPickler
+from typing import Any, NoReturn
 
 from vidc.engines import Engine, Progress, Reporter, Result, Task, Work, cores
 from vidc.errors import InputError
@@ -148,18 +149,43 @@ def serve(descriptor: int) -> None:
     """What a worker process does: take a task, send counts and a result, until the pipe ends."""
     pipe = Connection(descriptor)
     threading.Thread(target=_end_with_parent, args=(descriptor,), daemon=True).start()
+    with contextlib.suppress(_PipeEndedError):
+        try:
+            _serve_tasks(pipe)
+        except _PipeEndedError:
+            raise
+        except Exception as error:  # whatever it is, the parent raises it
+            _send(pipe, "error", _sendable(error))
+
+
+def _serve_tasks(pipe: Connection) -> NoReturn:
+    work = _receive(pipe)
+    while True:
+        task = _receive(pipe)
+        advance = Reporter(lambda count: _send(pipe, "count", count), _SECONDS_BETWEEN_REPORTS)
+        result = work(task, advance)
+        advance.finish()
+        _send(pipe, "result", result)
+
+
+class _PipeEndedError(Exception):
+    """The parent is gone or has no more tasks; errors of the pipe's kinds may be the work's own."""
+
+
+def _receive(pipe: Connection) -> Any:
     try:
-        work = pipe.recv()
-        while True:
-            task = pipe.recv()
-            advance = Reporter(lambda count: pipe.send(("count", count)), _SECONDS_BETWEEN_REPORTS)
-            result = work(task, advance)
-            advance.finish()
-            pipe.send(("result", result))
-    except EOFError:
-        return
-    except Exception as error:  # whatever it is, the parent raises it
-        pipe.send(("error", _sendable(error)))
+        return pipe.recv()
+    except (EOFError, ConnectionResetError):
+        raise _PipeEndedError from None
+
+
+def _send(pipe: Connection, kind: str, value: object) -> None:
+    """Tell the parent; it may have been killed before :func:`_end_with_parent` has noticed."""
+    message = ForkingPickler.dumps((kind, value))  # outside: what cannot be sent is no ended pipe
+    try:
+        pipe.send_bytes(message)
+    except (BrokenPipeError, ConnectionResetError):
+        raise _PipeEndedError from None
 
 
 def _end_with_parent(descriptor: int) -> None:

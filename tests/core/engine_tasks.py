@@ -27,6 +27,14 @@ def divide_by(task, advance):
     return 1 / task
 
 
+def read_an_empty_file(task, advance):
+    raise EOFError("Ran out of input")
+
+
+def lose_a_connection(task, advance):
+    raise BrokenPipeError("of the work's own")
+
+
 class Stubborn(Exception):  # noqa: N818
     """An exception that cannot be rebuilt from its arguments in another process."""
 

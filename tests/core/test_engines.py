@@ -1,5 +1,6 @@
 """Every engine gives what a plain loop gives, whatever happens to its workers."""
 
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -11,6 +12,7 @@ import psutil
 import pytest
 
 from tests.core import engine_tasks
+from vidc import processes
 from vidc.engines import Engine, run
 from vidc.errors import InputError
 
@@ -107,6 +109,27 @@ def test_a_bug_in_a_worker_keeps_its_traceback():
     assert "in divide_by" in "".join(caught.value.__notes__)
 
 
+def test_an_end_of_file_in_the_work_is_not_the_end_of_the_worker():
+    with pytest.raises(EOFError, match="Ran out of input"):
+        list(run(Engine(workers=1), engine_tasks.read_an_empty_file, [0]))
+
+
+def test_a_broken_pipe_in_the_work_is_not_the_end_of_the_worker():
+    with pytest.raises(BrokenPipeError, match="of the work's own"):
+        list(run(Engine(workers=1), engine_tasks.lose_a_connection, [0]))
+
+
+@pytest.mark.parametrize("work", [engine_tasks.square, engine_tasks.divide_by])
+def test_a_worker_with_a_result_or_an_error_for_nobody_ends_without_a_word(work, monkeypatch):
+    # The watch over the parent may be a moment late; here it never comes.
+    monkeypatch.setattr(processes, "_end_with_parent", lambda descriptor: None)
+    ours, theirs = multiprocessing.Pipe()
+    ours.send(work)
+    ours.send(0)
+    ours.close()
+    processes.serve(os.dup(theirs.fileno()))
+
+
 def test_an_exception_that_cannot_travel_is_told_in_text():
     with pytest.raises(RuntimeError, match="Stubborn: lost"):
         list(run(Engine(workers=1), engine_tasks.raise_stubborn, [0]))
@@ -152,12 +175,20 @@ def test_no_worker_outlives_its_parent(number, tmp_path):
     else:  # as a terminal and a scheduler do it: to the whole group
         os.killpg(parent.pid, number)
     _, told = parent.communicate()
-    _wait_until(lambda: not any(psutil.pid_exists(int(file.name)) for file in tmp_path.iterdir()))
+    _wait_until(lambda: all(map(_is_gone, tmp_path.iterdir())))
     if number == signal.SIGKILL:
         assert told == ""
     else:
         assert parent.returncode == 130
         assert told == "sleepers: interrupted; the same command continues where it stopped\n"
+
+
+def _is_gone(file):
+    """Whether the process that a file is named after has ended; its parent may not know yet."""
+    try:
+        return psutil.Process(int(file.name)).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
 
 
 def _wait_until(condition):
@@ -201,7 +232,7 @@ def test_a_mistake_stops_the_other_tasks_of_the_callers_ray(local_ray, tmp_path)
     with pytest.raises(InputError, match="broken beside a sleeper"):
         list(run(local_ray, engine_tasks.fail_beside_a_sleeper, [(tmp_path, 1), (tmp_path, 0)]))
     (sleeper,) = tmp_path.iterdir()
-    _wait_until(lambda: not psutil.pid_exists(int(sleeper.name)))
+    _wait_until(lambda: _is_gone(sleeper))
 
 
 @pytest.mark.slow
@@ -212,6 +243,7 @@ def test_ray_ends_a_worker_that_had_a_gpu(local_ray):
 
 
 def test_no_cluster_at_an_address_is_one_sentence():
+    pytest.importorskip("ray")
     code = (
         "from vidc.engines import Engine, run\n"
         "from tests.core.engine_tasks import square\n"
