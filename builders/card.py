@@ -39,6 +39,8 @@ _SPLIT_REASONS = {
     ("lasot", "test"): "networks are not trained on it",
     ("tao-lasot", "trainval"): "all that has public labels; the paper's networks saw none of it",
 }
+_IMAGENET_C = ("gaussian_noise", "snow", *NAMES)
+_WEATHER = ("snow", "rain")  # what moves with --temporal coherent
 _ROOTS = {"imagenet-vid": "ILSVRC2015", "lasot": "LaSOT", "tao-lasot": "TAO"}
 
 
@@ -159,17 +161,54 @@ def _recipe_words(recipe: RecipeEntry) -> dict[str, Any]:
         "stored_as": f"{format_words} in Parquet; {size_words}",
         "png": png,
         "seed": recipe.seed,
-        "iid": recipe.temporal == "iid",
-        "temporal_words": (
-            "each frame drawn anew" if recipe.temporal == "iid" else "coherent from frame to frame"
-        ),
+        "temporal_words": _temporal_words(recipe),
+        "moving_words": _moving_words(recipe),
+        "definition_words": _definition_words(recipe),
         "recipe_version": _plain(recipe.version),
         "rain": any(name == "rain" for name, _ in corruptions),
-        "moving_snow": recipe.temporal != "iid" and any(name == "snow" for name, _ in corruptions),
+        "moving_snow": "snow" in _moving(recipe),
         "packaged": _listed([_word(name) for name in NAMES if name in dict(corruptions)]),
         "snow_speeds": " to ".join(map(str, SPEEDS)),
         **_rain_words(),
     }
+
+
+def _built(recipe: RecipeEntry) -> list[str]:
+    return list(dict.fromkeys(name for name, _ in recipe.corruptions if name != CLEAN))
+
+
+def _moving(recipe: RecipeEntry) -> list[str]:
+    """Those that travel through a video; of somebody's own corruption that is not known."""
+    if recipe.temporal == "iid":
+        return []
+    return [name for name in _built(recipe) if name in _WEATHER]
+
+
+def _moving_words(recipe: RecipeEntry) -> str:
+    moving = _moving(recipe)
+    return f"{_listed(moving)} {'moves' if len(moving) == 1 else 'move'}" if moving else ""
+
+
+def _temporal_words(recipe: RecipeEntry) -> str:
+    if recipe.temporal == "iid":
+        return "each frame drawn anew"
+    moving = _moving_words(recipe)
+    still = [_word(name) for name in _built(recipe) if name in _IMAGENET_C and name not in _WEATHER]
+    words = [f"{moving} from frame to frame"] if moving else []
+    words += [f"{_listed(still)} drawn anew in each"] if still else []
+    return ", ".join(words) or "coherent asked for"
+
+
+def _definition_words(recipe: RecipeEntry) -> str:
+    """Which corruptions are defined elsewhere; a sentence with a blank, or nothing."""
+    built, moving = _built(recipe), _moving(recipe)
+    others = ["rain (see below)"] if "rain" in built else []
+    others += ["moving snow (see below)"] if "snow" in moving else []
+    others += [f"{_word(n)} (the builder's own)" for n in built if n not in (*_IMAGENET_C, "rain")]
+    if len(others) == len(built):
+        return "No corruption here is ImageNet-C's. " if built else ""
+    but = f" but {_listed(others)}" if others else ""
+    return f"All corruptions{but} are ImageNet-C's definitions. "
 
 
 def _rain_words() -> dict[str, Any]:

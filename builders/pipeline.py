@@ -45,8 +45,8 @@ class Recipe:
             )
         if self.temporal not in TEMPORAL:
             raise unknown("temporal", self.temporal, TEMPORAL)
-        if self.stride < 1:
-            raise InputError(f"--stride is {self.stride}: it must be 1 or more.")
+        if not 1 <= self.stride < 2**63:
+            raise InputError(f"--stride is {self.stride}: it must be from 1 to 2^63 - 1.")
 
 
 @dataclass(frozen=True, slots=True)

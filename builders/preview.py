@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from vidc.builders import arguments
 from vidc.commandline import say
 from vidc.corruptions import TEMPORAL, Key, corrupt, names
 from vidc.errors import InputError, unknown
@@ -40,11 +41,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = f"{parser.prog} [--frame FILE | SOURCE --root DIR] [options]"
     add = parser.add_argument
     add("source", nargs="?", metavar="SOURCE", help="imagenet-vid, lasot or tao-lasot")
-    add("--root", type=Path, metavar="DIR", help="its clean videos")
+    add("--root", type=arguments.path, metavar="DIR", help="its clean videos")
     add("--split", help="of the source, if not its own default")
     add("--clip", metavar="ID", help="a video of the source, if not its first")
     add("--frame", type=Path, metavar="FILE", help="a JPEG or PNG instead of a source")
-    add("--out", type=Path, metavar="FILE", help="preview.png, or preview.mp4, if not given")
+    add(
+        "--out",
+        type=arguments.path,
+        metavar="FILE",
+        help="preview.png, or preview.mp4, if not given",
+    )
     add(
         "--corruptions",
         nargs="+",
@@ -171,12 +177,11 @@ def _tiles(shot: Shot, corruptions: Sequence[str], severity: int, temporal: str)
 
 
 def _chosen(asked: Sequence[str]) -> tuple[str, ...]:
-    if "all" in asked:
-        return names()
-    for name in asked:
-        if name not in names():
+    chosen = arguments.listed("--corruptions", asked)
+    for name in chosen:
+        if name not in (*names(), "all"):
             raise unknown("corruption", name, (*names(), "all"))
-    return tuple(asked)
+    return names() if "all" in chosen else chosen
 
 
 def _output(asked: Path | None, suffix: str) -> Path:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vidc.builders import arguments
 from vidc.commandline import say
 from vidc.errors import InputError, printable
 
@@ -31,10 +32,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of from-recipe."""
     add = parser.add_argument
     add("recipe", metavar="ORG/NAME|DIR", help="a published dataset or recipe, or a folder of one")
-    add("--root", type=Path, required=True, metavar="DIR", help="your copy of the clean videos")
+    add(
+        "--root",
+        type=arguments.path,
+        required=True,
+        metavar="DIR",
+        help="your copy of the clean videos",
+    )
     add(
         "--out",
-        type=Path,
+        type=arguments.path,
         metavar="DIR",
         help="the rebuilt dataset's folder; else its name",
     )

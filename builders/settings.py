@@ -21,6 +21,8 @@ from vidc.manifest import Manifest, RecipeEntry
 
 DEFAULT_CORRUPTIONS = ("gaussian_noise", "snow", "rain")
 DEFAULT_SHARD_SIZE = 500_000_000
+# Whoever names the wrong folder is told that it holds another dataset, not some lesser difference.
+_TELLING = ("source", "name", "split")
 
 
 @dataclass(frozen=True)
@@ -39,10 +41,12 @@ class Settings:
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", self.name):
             raise InputError(f"--name '{self.name}' must be letters, digits, '-', '_' and '.'")
-        if self.limit_videos is not None and self.limit_videos < 1:
-            raise InputError(f"--limit-videos is {self.limit_videos}: give at least 1")
-        if self.shard_size < 1:
-            raise InputError(f"--shard-size is {self.shard_size}: give at least 1 byte")
+        if self.limit_videos is not None and not 1 <= self.limit_videos < 2**63:
+            raise InputError(
+                f"--limit-videos is {self.limit_videos}: give a number from 1 to 2^63 - 1"
+            )
+        if not 1 <= self.shard_size < 2**63:
+            raise InputError(f"--shard-size is {self.shard_size}: give from 1 to 2^63 - 1 bytes")
         if not 0 <= self.recipe.seed < 2**63:
             raise InputError(f"--seed is {self.recipe.seed}: give a number from 0 to 2^63 - 1")
 
@@ -178,12 +182,12 @@ def _package_versions() -> dict[str, str]:
 
 
 def difference(ours: Mapping[str, object], theirs: Mapping[str, object]) -> str | None:
-    """The first choice that differs, in words; None where all are equal.
+    """The most telling choice that differs, in words; None where all are equal.
 
     >>> difference({"seed": 1, "size": 224}, {"seed": 0, "size": 224})
     'seed is 0 there and 1 here'
     """
-    for key in sorted(ours.keys() | theirs.keys()):
+    for key in (*_TELLING, *sorted(ours.keys() | theirs.keys())):
         if ours.get(key) != theirs.get(key):
             return f"{key} is {_shown(theirs.get(key))} there and {_shown(ours.get(key))} here"
     return None

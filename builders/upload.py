@@ -96,7 +96,7 @@ class Remote:
             )
         if not sys.stderr.isatty():
             disable_progress_bars()
-        api = HfApi(library_name="vidc")
+        api = HfApi()
         with hub_errors(repo):
             _patiently(api.whoami)
         return cls(repo, api)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vidc.builders import arguments
 from vidc.commandline import say
 from vidc.engines import Engine, run
 from vidc.errors import InputError, printable
@@ -23,15 +24,18 @@ examples:
 Exit code 0 if all is well, 1 with a list if something is off."""
 
 SOMETHING_IS_OFF = 1
+SAMPLES, SEED = 100, 0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of verify."""
     add = parser.add_argument
     add("folder", type=Path, metavar="DIR", help="a built dataset")
-    add("--root", type=Path, metavar="DIR", help="the clean videos it was built from")
-    add("--samples", type=int, default=100, metavar="N", help="frames made again from --root")
-    add("--seed", type=int, default=0, help="of the choice of these frames")
+    add("--root", type=arguments.path, metavar="DIR", help="the clean videos it was built from")
+    # No defaults here: without --root they would be misplaced, and are refused.
+    again = f"frames made again from --root (default: {SAMPLES})"
+    add("--samples", type=int, metavar="N", help=again)
+    add("--seed", type=int, help=f"of the choice of these frames (default: {SEED})")
     add("--workers", type=int, metavar="N", help="processes; all cores if not given")
 
 
@@ -40,10 +44,10 @@ def main(args: argparse.Namespace) -> int:
     from vidc import manifest as manifests
     from vidc.builders import summary
 
-    if args.samples < 1:
-        raise InputError(f"--samples is {args.samples}: give at least 1")
+    samples, seed = _choice(args)
     engine = Engine(workers=args.workers)
     manifest = manifests.read(args.folder)
+    _check_has_images(args.folder, manifest)
     if args.root:
         from vidc.builders.verify_pixels import clean_videos, remake
 
@@ -51,7 +55,7 @@ def main(args: argparse.Namespace) -> int:
     findings = verify(args.folder, engine)
     remade = 0
     if args.root and not findings:
-        remade, findings = remake(args.folder, args.root, args.samples, args.seed, engine)
+        remade, findings = remake(args.folder, args.root, samples, seed, engine)
     for finding in findings:
         say(printable(finding))
     if findings:
@@ -61,6 +65,31 @@ def main(args: argparse.Namespace) -> int:
     if args.root:
         say(f"  {remade} frames made again from {args.root}: the same pixels and labels")
     return 0
+
+
+def _choice(args: argparse.Namespace) -> tuple[int, int]:
+    """How many frames are made again, and the seed of the choice."""
+    for name in ("samples", "seed"):
+        if getattr(args, name) is not None and not args.root:
+            raise InputError(f"--{name} belongs to --root: give both or neither")
+    samples = SAMPLES if args.samples is None else args.samples
+    if samples < 1:
+        raise InputError(f"--samples is {samples}: give at least 1")
+    return samples, SEED if args.seed is None else args.seed
+
+
+def _check_has_images(folder: Path, manifest: Manifest) -> None:
+    """A recipe is published without images: that none is there is then no damage."""
+    from vidc.builders.source import is_folder
+    from vidc.frames import ANNOTATIONS
+
+    data = folder / "data"
+    images = any(is_folder(data / config) for config in manifest.configs)
+    if is_folder(data / ANNOTATIONS) and not images:
+        raise InputError(
+            f"{folder} holds a recipe, and no image to verify: 'python -m vidc.build from-recipe "
+            f"{folder} --root DIR' builds it"
+        )
 
 
 def verify(folder: Path, engine: Engine) -> list[str]:

@@ -152,6 +152,8 @@ def _open(
     """The Parquet file, where its footer, schema, rows and row groups are as they must be."""
     try:
         file = pq.ParquetFile(job.folder / path)
+    except (FileNotFoundError, PermissionError):
+        return None  # told when its sha256 was to be taken
     except (pa.ArrowException, OSError) as damage:
         findings.append(f"{path} is not a whole Parquet file: {_first_line(damage)}")
         return None

@@ -90,15 +90,17 @@ class WorkFolder:
             yield
 
     def _hold(self, stack: ExitStack, name: str, shared: bool = False, wait: bool = False) -> None:
+        locks = self.path / "locks"
         for last in (*[False] * _TRIES, True):
             try:
-                self.create()
-                held = lock.hold(self.path / "locks" / name, shared=shared, wait=wait)
-                stack.enter_context(held)
-                return
+                locks.mkdir(parents=True, exist_ok=True)
+                stack.enter_context(lock.hold(locks / name, shared=shared, wait=wait))
+                break
             except FileNotFoundError:  # a build that has just finished has removed the folder
                 if last:
                     raise
+        # Not before: one that is told to wait would leave its folders to a build that has ended.
+        self.create()
 
     @contextmanager
     def task(self, index: int) -> Iterator[Path]:

@@ -101,8 +101,8 @@ def main(arguments: Sequence[str]) -> int:
     module = importlib.import_module(f"vidc.builders.{modules[name]}")
     examples = getattr(module, "EXAMPLES", "").replace("COMMAND", f"{PROGRAM} {name}")
     parser = Parser(prog=f"{PROGRAM} {name}", examples=examples)
-    module.add_arguments(parser)
     parser.set_defaults(command=name)
+    module.add_arguments(parser)
     code: int = module.main(parser.parse_args(arguments[1:]))
     return code
 

@@ -32,25 +32,32 @@ def test_a_lost_node_changes_nothing(cluster, tmp_path, monkeypatch):
     here, there = tmp_path / "here", tmp_path / "there"
     build(builds.request(root, here, size=96))
     nodes = [cluster.add_node(num_cpus=1) for _ in range(2)]
-    finished = []
-    lost = threading.Thread(target=_lose_in_the_middle, args=(cluster, nodes[1], there, finished))
-    lost.start()
+    over, lost = threading.Event(), threading.Event()
+    losing = threading.Thread(
+        target=_lose_in_the_middle, args=(cluster, nodes[1], there, over, lost), daemon=True
+    )
+    losing.start()
     engine = Engine("ray", ray_address=cluster.address)
-    manifest = build(builds.request(root, there, size=96, engine=engine))
-    lost.join()
+    try:
+        manifest = build(builds.request(root, there, size=96, engine=engine))
+    finally:
+        over.set()
+        losing.join()
+    assert lost.is_set()
     assert manifest is not None
     assert builds.contents(there) == builds.contents(here)
-    (when_lost,) = finished
-    assert 2 <= when_lost < len(VIDEOS)
 
 
-def _lose_in_the_middle(cluster, node, out, finished):
+def _lose_in_the_middle(cluster, node, out, over, lost):
     """Remove a node when some shards are finished and both nodes are at work on another."""
     work = out / ".vidc"
-    while len(_names(work / "done")) < 2 or len(_names(work / "tasks")) < 2:
+    while not over.is_set():
+        done = len(_names(work / "done"))
+        if 2 <= done < len(VIDEOS) and len(_names(work / "tasks")) == 2:
+            cluster.remove_node(node, allow_graceful=False)
+            lost.set()
+            return
         time.sleep(0.001)
-    cluster.remove_node(node, allow_graceful=False)
-    finished.append(len(_names(work / "done")))
 
 
 def _names(folder):

@@ -11,6 +11,9 @@ import pytest
 from tests.builders import builds, trees
 from vidc.builders import imagenet_vid
 from vidc.builders.building import build
+from vidc.builders.plan import make_plan
+from vidc.builders.settings import versions
+from vidc.builders.shards import Job, build_shard
 from vidc.builders.source import RENDERED
 from vidc.builders.workfolder import WorkFolder
 from vidc.engines import Engine
@@ -208,20 +211,31 @@ def test_a_folder_that_another_build_removes_meanwhile_is_made_again(tmp_path, m
 
     def removed_before(path, *how):
         nonlocal times
-        if Path(path).name == "done" and times:
+        if Path(path).name == "locks" and times:
             times -= 1
             shutil.rmtree(work.path, ignore_errors=True)
         mkdir(path, *how)
 
     work.create()
     monkeypatch.setattr(os, "mkdir", removed_before)
-    shutil.rmtree(work.path / "done")
+    shutil.rmtree(work.path / "locks")
     with work.building(alone=True):
         assert times == 0
         assert (work.path / "locks" / "build").exists()
+        assert (work.path / "done").is_dir()
 
 
-def test_a_place_where_no_folder_can_be_made_is_told():
+def test_a_build_that_is_told_to_wait_leaves_nothing_behind(tmp_path):
+    work = WorkFolder(tmp_path)
+    with work.building(alone=True):
+        for name in ("done", "tasks"):
+            (work.path / name).rmdir()  # as the build that holds the lock does at its end
+        with pytest.raises(InputError, match="a build is running"), work.building(alone=True):
+            pass
+        assert [path.name for path in work.path.iterdir()] == ["locks"]
+
+
+def test_where_no_folder_can_be_made_trying_ends_with_the_system_s_own_error():
     with pytest.raises(FileNotFoundError), WorkFolder(Path("/proc/none")).building(alone=True):
         pass
 
@@ -276,6 +290,16 @@ def test_a_lost_shard_that_comes_out_different_is_refused(root, tmp_path):
         build(builds.request(changed, out))
 
 
+def test_a_worker_with_other_libraries_is_refused(root, tmp_path):
+    asked = builds.request(root, tmp_path / "out")
+    task, *_ = make_plan(asked.source, asked.settings).tasks
+    started_with = versions(asked.settings.recipe) | {"numpy": "0.9"}
+    job = Job(asked.source, root, asked.out, asked.settings, task, "0" * 64, started_with)
+    with pytest.raises(InputError, match=r"differ between machines: .*'numpy': '0\.9'"):
+        build_shard(job, lambda units: None)
+    assert not asked.out.exists()
+
+
 def test_the_output_folder_disappears(root, tmp_path):
     out = tmp_path / "out"
     moved = tmp_path / "moved"
@@ -292,6 +316,23 @@ def test_the_output_folder_disappears(root, tmp_path):
         shutil.rmtree(out)
     moved.rename(out)
     assert build(builds.request(root, out)) is not None
+
+
+def test_files_that_go_while_it_is_built_are_made_again_by_the_same_command(root, wanted, tmp_path):
+    out = tmp_path / "out"
+    first = out / "data/clean/val-00000-of-00009.parquet"
+
+    def lose_the_first(total):
+        if total == 36:  # the last frame of the last shard
+            first.unlink()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("vidc.builders.building.tqdm", _bar_that_calls(lose_the_first))
+        with pytest.raises(InputError, match=f"files have gone from {out} .* same command again"):
+            build(builds.request(root, out))
+    assert not (out / "manifest.json").exists()
+    assert build(builds.request(root, out)) is not None
+    assert builds.contents(out) == wanted
 
 
 def _bar_that_calls(function):

@@ -93,7 +93,6 @@ def test_the_features_are_those_of_datasets(variant):
 def test_the_headings_are_the_hub_s(variant):
     place = resources.files("huggingface_hub") / "templates" / "datasetcard_template.md"
     wanted = re.findall(r"^(##+) (.+?)(?: \[optional\])?$", place.read_text("utf-8"), re.M)
-    # Below the YAML, whose comments look like headings.
     found = re.findall(r"^(##+) (.+)$", card.render(variant), re.M)
     assert [heading for heading in found if heading in wanted] == wanted
 
@@ -218,7 +217,7 @@ def test_the_rain_is_told_where_there_is_rain(manifest):
     assert assets.RAIN not in assets.names(without)
 
 
-def test_the_picture_of_the_rain_is_the_project_s_and_holds_no_source_pixel(folder, manifest):
+def test_the_picture_of_the_rain_is_the_project_s(folder, manifest):
     assert (folder / assets.RAIN).read_bytes() == (ROOT / "docs" / "rain.png").read_bytes()
     assert f"]({assets.RAIN})" in card.render(manifest, "org/name", recipe_only=True)
     assert assets.RAIN in assets.names(manifest, recipe_only=True)
@@ -275,7 +274,7 @@ def test_the_card_names_only_pictures_that_are_there(folder):
     assert all((folder / picture).is_file() for picture in pictures)
 
 
-def test_a_dataset_whose_files_were_all_broken_has_a_card(tmp_path):
+def test_a_dataset_of_no_frame_from_elsewhere_has_a_card(tmp_path):
     folder = write_folder(tmp_path, Shape(frames=0, rows_a_group=1))
     card.write(folder)
     text = (folder / "README.md").read_text()
@@ -331,7 +330,45 @@ def test_it_says_what_moving_snow_is(manifest):
     assert "Snow that moves" in card.render(recipe_of(manifest, **coherent))
     still = card.render(recipe_of(manifest, **coherent | {"temporal": "iid"}))
     assert "Snow that moves" not in still
-    assert "All corruptions but rain\nare ImageNet-C's" in still
+
+
+@pytest.mark.parametrize(
+    ("built", "temporal", "said"),
+    [
+        ("snow fog", "iid", "All corruptions are ImageNet-C's definitions. Every"),
+        ("snow rain", "iid", "All corruptions but rain (see below) are ImageNet-C's"),
+        ("fog snow", "coherent", "All corruptions but moving snow (see below) are ImageNet-C's"),
+        ("snow dust", "iid", "All corruptions but dust (the builder's own) are ImageNet-C's"),
+        ("rain", "iid", "No corruption here is ImageNet-C's. Every"),
+        ("", "iid", "encoded.\nEvery random number"),
+    ],
+)
+def test_it_says_whose_definitions_the_built_corruptions_are(manifest, built, temporal, said):
+    corruptions = (("clean", 0), *((name, 5) for name in built.split()))
+    text = card.render(recipe_of(manifest, corruptions=corruptions, temporal=temporal))
+    assert said in text
+    assert text.count("ImageNet-C's definitions. ") == ("All corruptions" in said)
+
+
+@pytest.mark.parametrize(
+    ("built", "said"),
+    [
+        (
+            "snow rain gaussian_noise",
+            "snow and rain move from frame to frame, Gaussian noise drawn",
+        ),
+        ("rain", "rain moves from frame to frame |"),
+        ("fog", "seed 0, fog drawn anew in each |"),
+        ("dust", "seed 0, coherent asked for |"),
+    ],
+)
+def test_it_calls_coherent_only_what_moves(manifest, built, said):
+    corruptions = tuple((name, 5) for name in built.split())
+    text = card.render(recipe_of(manifest, corruptions=corruptions, temporal="coherent"))
+    assert said in text
+    moving = [name for name in ("snow", "rain") if name in built]
+    assert ("Each frame's is drawn anew" in text) == (not moving)
+    assert (f"Here {' and '.join(moving)} move" in text) == bool(moving)
 
 
 def test_it_says_what_the_package_makes(manifest):

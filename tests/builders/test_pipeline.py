@@ -80,9 +80,19 @@ def test_a_very_long_frame_is_within_one_grey_level(shape):
     assert difference.max() <= 1
 
 
-def test_a_frame_of_any_length_costs_about_its_crop():
-    frame = picture(2, 20_000)
-    assert Crop.of((2, 20_000), 224).pixels(frame).shape == (224, 224, 3)
+@pytest.mark.parametrize("shape", [(2, 20_000), (20_000, 2), (3, 10_007), (10_007, 3)])
+def test_a_frame_of_any_length_costs_about_its_crop(shape, monkeypatch):
+    frame, made, resize = picture(*shape), [], Image.Image.resize
+
+    def spy(image, size, *rest, **options):
+        made.append(size)
+        return resize(image, size, *rest, **options)
+
+    monkeypatch.setattr(Image.Image, "resize", spy)
+    assert Crop.of(shape, 224).pixels(frame).shape == (224, 224, 3)
+    assert made
+    # Resized as a whole, the longest of them would have 256 × 2,560,000 pixels.
+    assert sum(width * height for width, height in made) <= 2 * 224**2
 
 
 def test_native_frames_are_left_alone():

@@ -1,16 +1,16 @@
 """The plan holds every frame once and in order, whatever the videos' lengths."""
 
+import math
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from vidc.builders.pipeline import Recipe
 from vidc.builders.plan import (
-    FEWEST_SHARDS,
     ROW_GROUP_BYTES,
     estimated_bytes,
     estimated_seconds,
@@ -99,12 +99,25 @@ def test_every_frame_is_in_one_shard_and_in_order(lengths, frames_a_shard, strid
         assert task.frames <= frames_a_shard
 
 
-@given(lengths)
+many_equal = st.builds(
+    lambda length, count: (length,) * count, st.integers(1, 9), st.integers(1, 120)
+)
+
+
+@given(lengths | many_equal)
+@example((1,) * 9)
+@example((1,) * 49)
+@example((1,) * 50)
 def test_small_datasets_have_enough_shards_for_several_workers(lengths):
-    plan = make_plan(Listing(lengths), settings())
-    longest = max(lengths)
-    if len(lengths) >= FEWEST_SHARDS and longest * FEWEST_SHARDS <= sum(lengths):
-        assert len(plan.tasks) >= FEWEST_SHARDS
+    tasks = len(make_plan(Listing(lengths), settings()).tasks)
+    frames, longest = sum(lengths), max(lengths)
+    # A shard is one video, or several that together have no more frames than an eighth of all,
+    # rounded up. That rounding can leave fewer than eight shards: nine frames make five.
+    most = max(longest, math.ceil(frames / 8))
+    assert tasks >= math.ceil(frames / most)
+    # With S frames, an eighth rounded up is at most (S + 7)/8, and 7·(S + 7)/8 < S where S > 49.
+    if frames >= 50 and 8 * longest <= frames:
+        assert tasks >= 8
 
 
 def test_shards_of_a_large_dataset_are_about_as_large_as_asked_for():

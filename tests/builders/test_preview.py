@@ -52,7 +52,7 @@ def test_a_sheet_holds_the_clean_frame_and_all_severities(photo, tmp_path, capsy
     assert str(out) in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("asked", [["all"], ["snow", "all"]], ids=" ".join)
+@pytest.mark.parametrize("asked", [["all"], ["snow,all"]], ids=" ".join)
 def test_all_twenty_fit_on_a_sheet(asked, photo, tmp_path):
     out = tmp_path / "sheet.png"
     main(
@@ -154,16 +154,31 @@ def test_a_source_gives_the_frames_that_a_build_stores(tmp_path):
     assert holds(read(out), first.image)
 
 
+def test_a_clip_is_drawn_by_its_id(tmp_path):
+    root = trees.write_imagenet_vid(tmp_path / "clean", {"first": 1, "second": 2})
+    out = tmp_path / "sheet.png"
+    asked = ["imagenet-vid", "--root", str(root), "--size", "32", "--corruptions", "snow"]
+    assert main(["preview", *asked, "--out", str(out), "--clip", "second"]) == 0
+    stored = virtual("imagenet-vid", root, "snow", 4, size=32, allow_missing=True)
+    of_the_first, of_the_second = (frame.image for frame in stored.frames([0, 1]))
+    assert holds(read(out), of_the_second)
+    assert not holds(read(out), of_the_first)
+    with pytest.raises(InputError, match="unknown video 'secnod': did you mean 'second'"):
+        main(["preview", *asked, "--out", str(out), "--clip", "secnod"])
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (["--frame", "missing.png"], ["missing.png"]),
         (["--corruptions", "snwo"], ["snwo", "did you mean 'snow'"]),
+        (["--corruptions", "all", "snwo"], ["snwo", "did you mean 'snow'"]),
         (["--out", "sheet.jpg"], ["--out", "sheet.jpg", ".png"]),
         (["--video", "--out", "clip.png"], ["--out", "clip.png", ".mp4"]),
         (["--out", "nowhere/sheet.png"], ["--out", "nowhere"]),
         (["lasot"], ["lasot", "--root"]),
         (["--root", "x"], ["--root", "source"]),
+        (["--clip", "x"], ["--clip", "source"]),
         (["lasot", "--root", "x", "--frame", "y.png"], ["--frame", "source"]),
         (["lasto", "--root", "."], ["lasto", "did you mean 'lasot'"]),
         (["lasot", "--root", "nowhere"], ["--root", "nowhere"]),

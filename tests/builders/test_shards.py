@@ -13,6 +13,8 @@ import vidc
 from tests.builders import builds, trees
 from vidc import manifest as manifests
 from vidc.builders.building import build
+from vidc.builders.pipeline import Recipe
+from vidc.builders.plan import frame_bytes
 from vidc.classes import class_list
 from vidc.frames import annotations_features, image_features
 from vidc.images import Encoding
@@ -94,7 +96,7 @@ def test_row_groups_hold_one_video_and_images_are_plain(built):
 def test_long_videos_are_cut_into_row_groups_and_shards(tmp_path):
     root = trees.write_imagenet_vid(tmp_path, {"long": 21, "short": 2}, size=(16, 16))
     pairs = (("gaussian_noise", 5),)
-    frame = round(8 * 8 * 2.7)
+    frame = frame_bytes(Recipe(pairs, size=8), "gaussian_noise")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("vidc.builders.plan.ROW_GROUP_FRAMES", 4)
         manifest = build(

@@ -45,16 +45,11 @@ def findings(dataset):
     return verify(dataset, builds.SERIAL)
 
 
-def rewrite(dataset, path, change, *, groups=None):
+def rewrite(dataset, path, change):
     """Store a changed table as the shard, and let the manifest believe in it."""
     file = dataset / path
     table = change(pq.read_table(file))
-    lengths = groups or [table.num_rows]
-    with pq.ParquetWriter(file, table.schema) as writer:
-        first = 0
-        for length in lengths:
-            writer.write_table(table.slice(first, length), row_group_size=length)
-            first += length
+    pq.write_table(table, file)
     believe(dataset, path, table.num_rows)
 
 
@@ -177,7 +172,22 @@ def test_missing_and_foreign_files(dataset):
     (dataset / "data/snow_s3/notes.txt").write_text("mine")
     found = findings(dataset)
     assert "data/snow_s3/notes.txt is not in the manifest" in found
-    assert f"{SNOW} cannot be read: No such file or directory" in found
+    assert [finding for finding in found if SNOW in finding] == [
+        f"{SNOW} cannot be read: No such file or directory"
+    ]
+
+
+def test_a_recipe_alone_is_not_called_damaged(dataset):
+    for config in manifests.read(dataset).configs:
+        shutil.rmtree(dataset / "data" / config)
+    with pytest.raises(InputError, match=rf"no image to verify: .*from-recipe {dataset} --root"):
+        main(["verify", str(dataset)])
+
+
+@pytest.mark.parametrize("option", ["--samples", "--seed"])
+def test_options_of_the_frames_made_again_need_the_clean_videos(option, pristine):
+    with pytest.raises(InputError, match=f"{option} belongs to --root"):
+        main(["verify", str(pristine), option, "5"])
 
 
 def test_row_groups_of_two_videos_and_other_columns(dataset):
@@ -229,6 +239,21 @@ def test_frames_made_again_from_other_videos(pristine, root, tmp_path):
         "frame 3 of b has other pixels in clean when it is made again",
         "frame 3 of b has other pixels in gaussian_noise when it is made again",
         "frame 3 of b has other pixels in snow_s3 when it is made again",
+    ]
+
+
+def test_frames_that_have_gone_or_are_broken_cannot_be_made_again(pristine, root, tmp_path):
+    changed = shutil.copytree(root, tmp_path / "changed") / "Data/VID/val"
+    for gone in ("a/000001.JPEG", "c/000002.JPEG"):  # from the middle, and the last
+        (changed / gone).unlink()
+    broken = changed / "b/000003.JPEG"
+    broken.write_bytes(broken.read_bytes()[:-100])
+    count, found = remake(pristine, tmp_path / "changed", 100, 0, builds.SERIAL)
+    assert count == 12
+    assert found == [
+        f"frame 1 of a cannot be made again: {changed}/a has no frame of index 1",
+        f"frame 3 of b cannot be made again: {broken} is truncated: its last part is missing.",
+        f"frame 2 of c cannot be made again: {changed}/c has no frame of index 2",
     ]
 
 

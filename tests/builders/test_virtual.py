@@ -39,7 +39,7 @@ def tree(tmp_path_factory):
     notes = tree / "Annotations/VID/val/a"
     (notes / "000001.xml").write_text(annotation([Thing(), Thing(BIRD, (60, 30, 90, 50))]))
     (notes / "000002.xml").write_text(annotation([Thing(box=(0, 0, 4, 4))]))
-    (notes / "000003.xml").unlink()
+    (notes / "000003.xml").write_text(annotation(()))
     (tree / "Data/VID/val/c d/000001.JPEG").write_bytes(jpeg(picture(200, 120)))
     return tree
 
@@ -132,7 +132,7 @@ def test_a_build_and_its_frames_on_the_fly_are_the_same(tree, tmp_path, options)
         assert np.array_equal(getattr(built.labels(), column), getattr(on_the_fly.labels(), column))
     assert built.labels().labels == on_the_fly.labels().labels
     about, virtually = built.info, on_the_fly.info
-    assert replace(about, fingerprint="", complete=False) == replace(virtually, fingerprint="")
+    assert replace(about, fingerprint="") == replace(virtually, fingerprint="")
 
 
 def test_any_order_and_any_number_of_times(tree):
@@ -231,6 +231,15 @@ def test_a_broken_frame_is_named_when_it_is_reached(tree, tmp_path):
     (copy / "Annotations/VID/val/b/000000.xml").write_bytes(b"<")
     with pytest.raises(InputError, match=r"b/000000\.xml"):
         stream(copy).labels()
+
+
+def test_a_missing_annotation_is_told_unless_it_is_allowed(tree, tmp_path):
+    copy = shutil.copytree(tree, tmp_path / "copy")
+    shutil.rmtree(copy / "Annotations/VID/val/b")
+    with pytest.raises(InputError, match=r"b/000000\.xml is missing: .*--allow-missing"):
+        virtual("imagenet-vid", copy, "snow", 5).labels()
+    found = virtual("imagenet-vid", copy, "snow", 5, allow_missing=True).labels()
+    assert found.label[list(found.videos).index("b")] == -1
 
 
 def test_one_corruption_only(tree):

@@ -54,7 +54,7 @@ def hub() -> Iterator[Hub]:
 def environment(hub, tmp_path) -> Callable[..., dict[str, str]]:
     """What a process must be started with to know this Hub alone, with an empty cache."""
 
-    def make(token: str | None = OWNER, home: str = "home") -> dict[str, str]:
+    def make(home: str = "home") -> dict[str, str]:
         hidden = ("hf_", "hugging", "http_proxy", "https_proxy", "all_proxy")
         kept = {k: v for k, v in os.environ.items() if not k.lower().startswith(hidden)}
         # Whatever is not on loopback goes to a proxy that is not there.
@@ -62,11 +62,12 @@ def environment(hub, tmp_path) -> Callable[..., dict[str, str]]:
         hugging = {
             "HF_ENDPOINT": hub.url,
             "HF_HOME": str(tmp_path / home),
+            "HF_TOKEN": OWNER,
             "HF_HUB_DISABLE_XET": "1",
             "HF_HUB_DISABLE_TELEMETRY": "1",
             "NO_PROXY": "127.0.0.1",
             "USE_TORCH": "0",  # a streamed dataset would import it, for seconds
         }
-        return kept | proxies | hugging | ({"HF_TOKEN": token} if token else {})
+        return kept | proxies | hugging
 
     return make

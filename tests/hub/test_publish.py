@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
+import psutil
 import pyarrow.parquet as pq
 import pytest
 
-from tests.hub.conftest import build
+from tests.hub import server
+from tests.hub.conftest import build, command
 from tests.hub.rows import line
 from tests.hub.state import Fault, Repo, Stored
 from vidc import manifest as manifests
@@ -192,3 +197,49 @@ def test_the_token_is_written_nowhere(hub, environment, dataset, tmp_path):
     for folder in (tmp_path, dataset):
         for file in folder.rglob("*"):
             assert not file.is_file() or secret.encode() not in file.read_bytes(), file
+
+
+def test_the_token_is_in_no_process_list(hub, environment, dataset):
+    secret = "hf_5ecretTokenOfThisTest"  # noqa: S105
+    hub.users[secret] = "org"
+    held = Fault("PUT", "/large/", times=1, hold=threading.Event())
+    hub.faults.append(held)
+    publisher = psutil.Popen(
+        command(["publish", dataset, NAME]),
+        env=environment() | {"HF_TOKEN": secret},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    lines = set()
+    while held.times and publisher.poll() is None:
+        lines |= command_lines(publisher)
+        time.sleep(0.01)
+    lines |= command_lines(publisher)  # in the middle of an upload
+    held.hold.set()
+    _, told = publisher.communicate()
+    assert publisher.returncode == 0, told
+    assert any("publish" in line for line in lines)
+    assert not [line for line in lines if secret in line]
+
+
+def command_lines(process: psutil.Process) -> set[str]:
+    """Those of a process and of all that it has started."""
+    lines = set()
+    with contextlib.suppress(psutil.NoSuchProcess):
+        lines.add(" ".join(process.cmdline()))
+        for child in process.children():
+            lines |= command_lines(child)
+    return lines
+
+
+def test_the_hub_is_not_told_that_it_is_vidc(hub, environment, dataset, monkeypatch):
+    agents = []
+
+    def serve(handler, serve=server._Handler._serve):
+        agents.append(handler.headers["User-Agent"])
+        serve(handler)
+
+    monkeypatch.setattr(server._Handler, "_serve", serve)
+    assert build(["publish", dataset, NAME], environment()).returncode == 0
+    assert len(agents) == len(hub.requests)
+    assert not [agent for agent in agents if "vidc" in agent.lower()]
