@@ -16,12 +16,13 @@ from vidc.eval.answers import Answers, BadFrameError
 from vidc.eval.checkpoint import Checkpoint
 from vidc.eval.head import groups
 from vidc.eval.inputs import Input
+from vidc.eval.meters import amount
 from vidc.eval.methods import Column
 from vidc.eval.models import LoadedModel
 from vidc.eval.networks import Networks, Precision, ScoresError
 from vidc.eval.pixels import ToDevice
 from vidc.eval.protocol import Protocol
-from vidc.eval.results import CellKey, RunFolder, predictions_table
+from vidc.eval.results import CellKey, RunFolder, predictions_tables
 from vidc.eval.scores import column_scores
 from vidc.eval.stream import Batch, Scored, Stream, scored_frames, shuffled
 from vidc.frames import FrameSource
@@ -166,8 +167,9 @@ class _Cell:
     def _save(self, batch: int) -> None:
         done = self.answers.done
         tensors = {f"networks/{name}": value for name, value in self.networks.state().items()}
-        tensors["prediction"] = torch.from_numpy(self.answers.prediction[:, :done])
-        tensors["confidence"] = torch.from_numpy(self.answers.confidence[:, :done])
+        for row in range(len(self.answers.columns)):
+            tensors[f"prediction/{row}"] = torch.from_numpy(self.answers.prediction[row, :done])
+            tensors[f"confidence/{row}"] = torch.from_numpy(self.answers.confidence[row, :done])
         tensors["random"] = torch.get_rng_state()
         if self.device.type == "cuda":
             tensors["random_cuda"] = torch.cuda.get_rng_state(self.device)
@@ -181,31 +183,48 @@ class _Cell:
 
     def restore(self) -> None:
         """Take over the state of the checkpoint, if there is one of this very stream."""
-        kept = checkpoint.load(self.folder.checkpoint(self.key))
-        if kept is None or kept.values["fingerprint"] != self.info.fingerprint:
+        file = self.folder.checkpoint(self.key)
+        kept = checkpoint.load(file)
+        if kept is None or kept.values.get("fingerprint") != self.info.fingerprint:
             return
+        try:
+            self._take_over(kept)
+        except (LookupError, TypeError, ValueError, RuntimeError, ScoresError) as mistake:
+            raise InputError(
+                f"{file} does not fit this evaluation: {checkpoint.AGAIN}."
+            ) from mistake
+
+    def _take_over(self, kept: Checkpoint) -> None:
         start = "networks/"
         self.networks.load_state(
             {n.removeprefix(start): t for n, t in kept.tensors.items() if n.startswith(start)}
         )
-        self.answers.fill(kept.tensors["prediction"], kept.tensors["confidence"])
+        rows = range(len(self.answers.columns))
+        labels = torch.stack([kept.tensors[f"prediction/{row}"] for row in rows])
+        confidences = torch.stack([kept.tensors[f"confidence/{row}"] for row in rows])
+        _check_answers(labels, confidences, len(self.info.classes))
+        self.answers.fill(labels, confidences)
+        if self.answers.done != min(
+            kept.batch * self.settings.protocol.stream.batch, len(self.scored)
+        ):
+            raise ValueError(f"{self.answers.done} answers after {kept.batch} batches")
         self.networks.meter.load_state(kept.values["meter"])
         torch.set_rng_state(kept.tensors["random"])
         if self.device.type == "cuda":
             torch.cuda.set_rng_state(kept.tensors["random_cuda"], self.device)
-        self.seconds_before = kept.values["seconds"]
+        self.seconds_before = amount(kept.values["seconds"])
         self.first_batch = self.saved_batch = kept.batch
 
     def finish(self) -> None:
         """Turn the answers into the cell's record and keep both."""
-        table = predictions_table(
+        tables = predictions_tables(
             self.key,
             self.scored,
             self.answers.columns,
             self.answers.prediction,
             self.answers.confidence,
         )
-        self.folder.write_cell(self.key, self._record(), table)
+        self.folder.write_cell(self.key, self._record(), tables)
 
     def _record(self) -> dict[str, Any]:
         frames = len(self.scored)
@@ -237,6 +256,14 @@ class _Cell:
 
     def _seconds(self) -> float:
         return self.seconds_before + time.monotonic() - self.started
+
+
+def _check_answers(labels: torch.Tensor, confidences: torch.Tensor, classes: int) -> None:
+    """Answers out of a file are of the kind that a batch gives."""
+    if (labels.dtype, confidences.dtype) != (torch.int32, torch.float32):
+        raise ValueError("answers of another type")
+    if bool(((labels < -1) | (labels >= classes)).any() | (confidences > 1).any()):
+        raise ValueError("answers that no method gives")
 
 
 def cell_frames(

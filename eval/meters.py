@@ -71,5 +71,12 @@ class Meter:
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Take over what :meth:`state` returned."""
-        self._seconds = dict(state["seconds"])
-        self._memory = dict(state["memory"])
+        self._seconds = {column: amount(state["seconds"][column]) for column in self._seconds}
+        self._memory = {column: int(amount(state["memory"][column])) for column in self._memory}
+
+
+def amount(value: Any) -> float:
+    """Seconds or bytes out of a file."""
+    if not isinstance(value, int | float) or not 0 <= value < 2**63:
+        raise ValueError(f"{value!r} is no amount")
+    return float(value)

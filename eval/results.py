@@ -6,9 +6,10 @@ what is under ``measured``, ``environment`` and ``command`` may differ when a ru
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,11 +23,15 @@ from numpy.typing import NDArray
 from vidc import lock
 from vidc.errors import InputError
 from vidc.eval import table_formats
+from vidc.eval.report.predictions import ANSWERS, FRAME_COLUMNS, KEY_COLUMNS, Predictions
 from vidc.eval.report.runs import PREDICTIONS, RESULTS, SCHEMA, read_cell
 from vidc.eval.stream import Scored
 from vidc.eval.table import build_table, row_order
 from vidc.files import move_into_place, write_whole
 from vidc.frames import config_name
+from vidc.rowgroups import readable
+
+ROW_GROUP_FRAMES = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -116,9 +121,11 @@ class RunFolder:
         """Whether the cell has been run to its end."""
         return self._record(key).exists()
 
-    def write_cell(self, key: CellKey, record: Mapping[str, Any], predictions: pa.Table) -> None:
+    def write_cell(
+        self, key: CellKey, record: Mapping[str, Any], predictions: Iterable[pa.Table]
+    ) -> None:
         """Keep a finished cell; its record is written last, because it says that all is there."""
-        _write_parquet(self._predictions(key), [predictions])
+        _write_parquet(self._predictions(key), predictions)
         write_whole(self._record(key), _json(record))
         self.checkpoint(key).unlink(missing_ok=True)
 
@@ -151,10 +158,29 @@ class RunFolder:
         return results
 
     def write_predictions(self, cells: Sequence[Mapping[str, Any]]) -> None:
-        """Write predictions.parquet, a row group a cell, holding one cell in memory at a time."""
-        keys = (CellKey(c["dataset"], c["corruption"], c["severity"], c["seed"]) for c in cells)
-        files = [self._predictions(key) for key in keys]
-        _write_parquet(self.path / PREDICTIONS, (pq.read_table(file) for file in files))
+        """Write predictions.parquet from all cells', a row group in memory at a time."""
+        columns = [column for cell in cells[:1] for column in cell["columns"]]
+        parts = (self._read_predictions(cell, columns) for cell in cells)
+        _write_parquet(self.path / PREDICTIONS, itertools.chain.from_iterable(parts))
+
+    def _read_predictions(
+        self, cell: Mapping[str, Any], columns: Sequence[str]
+    ) -> Iterator[pa.Table]:
+        """What a finished cell answered, if its file is still the one that was written."""
+        file = self._predictions(CellKey(*(cell[name] for name in KEY_COLUMNS)))
+        remedy = f"delete it and {file.stem}.json, and give the command again"
+        try:
+            Predictions(file, columns)
+        except InputError:
+            raise InputError(f"{file} does not hold what its cell answered: {remedy}.") from None
+        answers = (f"{column}_{what}" for column in columns for what in ANSWERS)
+        names = [*KEY_COLUMNS, *FRAME_COLUMNS, *answers]
+        with readable(str(file), remedy):
+            stored = pq.ParquetFile(file)
+            for group in range(stored.num_row_groups):
+                table = stored.read_row_group(group, columns=names).select(names)
+                # Only names and types: a file of the same may say other things beside them.
+                yield pa.table(table.columns, names)
 
     def _record(self, key: CellKey) -> Path:
         return self._cells / f"{key.file}.json"
@@ -163,26 +189,44 @@ class RunFolder:
         return self._cells / f"{key.file}.parquet"
 
 
-def predictions_table(
+def predictions_tables(
+    key: CellKey,
+    scored: Scored,
+    columns: Sequence[str],
+    prediction: NDArray[np.int32],
+    confidence: NDArray[np.float32],
+) -> Iterator[pa.Table]:
+    """One row a scored frame, in the order of the stream, so many at a time.
+
+    Arrays are columns x frames. A long cell made and written as one would take many times the
+    memory of its answers.
+    """
+    for start in range(0, len(scored), ROW_GROUP_FRAMES):
+        part = slice(start, start + ROW_GROUP_FRAMES)
+        yield _predictions_table(
+            key, scored.part(part), columns, prediction[:, part], confidence[:, part]
+        )
+
+
+def _predictions_table(
     key: CellKey,
     scored: Scored,
     columns: Sequence[str],
     prediction: NDArray[np.int32],
     confidence: NDArray[np.float32],
 ) -> pa.Table:
-    """One row a scored frame, in the order of the stream; arrays are columns x frames."""
     frames = len(scored)
     labels = scored.labels
     values = {
-        "dataset": pa.array([key.dataset] * frames, pa.string()),
-        "corruption": pa.array([key.corruption] * frames, pa.string()),
+        "dataset": pa.repeat(key.dataset, frames),
+        "corruption": pa.repeat(key.corruption, frames),
         "severity": pa.array(np.full(frames, key.severity, np.int8)),
         "seed": pa.array(np.full(frames, key.seed, np.int64)),
         "position": pa.array(scored.positions, pa.int64()),
-        "video": pa.array(labels.videos.tolist(), pa.string()),
+        "video": pa.array(labels.videos, pa.string()),
         "frame": pa.array(labels.frames, pa.int32()),
         "label": pa.array(labels.label, pa.int64()),
-        "labels": pa.array([list(each) for each in labels.labels], pa.list_(pa.int64())),
+        "labels": pa.array(labels.labels, pa.list_(pa.int64())),
     }
     for row, column in enumerate(columns):
         values[f"{column}_prediction"] = pa.array(prediction[row], pa.int32())
@@ -190,15 +234,14 @@ def predictions_table(
     return pa.table(values)
 
 
-def _write_parquet(path: Path, tables: Iterator[pa.Table] | Sequence[pa.Table]) -> None:
+def _write_parquet(path: Path, tables: Iterable[pa.Table]) -> None:
     temporary = path.with_name(f".{path.name}.tmp")
     writer = None
     with temporary.open("wb") as file:
-        for table in tables:
-            writer = writer or pq.ParquetWriter(file, table.schema)
-            writer.write_table(table, row_group_size=max(1, len(table)))
-        if writer is not None:
-            writer.close()
+        with ExitStack() as stack:
+            for table in tables:
+                writer = writer or stack.enter_context(pq.ParquetWriter(file, table.schema))
+                writer.write_table(table, row_group_size=max(1, len(table)))
         file.flush()
         os.fsync(file.fileno())
     move_into_place(temporary, path)

@@ -36,6 +36,17 @@ class Scored:
     def __len__(self) -> int:
         return len(self.positions)
 
+    def part(self, rows: slice) -> Scored:
+        """Some of the frames, one after the other."""
+        labels = self.labels
+        return Scored(
+            self.positions[rows],
+            FrameLabels(
+                labels.videos[rows], labels.frames[rows], labels.label[rows], labels.labels[rows]
+            ),
+            self.left_out,
+        )
+
 
 @dataclass(frozen=True)
 class Batch:

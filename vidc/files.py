@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from vidc.errors import InputError
 
@@ -29,38 +30,49 @@ _REASONS = {
     errno.EFBIG: "may not hold so large a file: raise the limit ('ulimit -f')",
     errno.EMFILE: "needs more open files than are allowed: raise the limit ('ulimit -n')",
 }
+# With these the same command fails for ever: it is another one that is needed.
+_NEVER = (errno.ENOTDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.ELOOP)
 _TRIES = 20
 # What a file system answers that knows no flushing of folders (SMB, some FUSE ones).
 _NO_FLUSHING = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EBADF)
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write a file under a temporary name beside it, flush it to the disk, and rename it.
+    """Write a file so that it is there as a whole, or still as it was before."""
+    write_whole_by(path, lambda file: file.write(data))
+
+
+def write_whole_by(path: Path, write: Callable[[BinaryIO], object]) -> None:
+    """Let ``write`` fill a file of a temporary name beside it, flush it to the disk, rename it.
 
     The temporary name is always the same, so what a killed process left is used up by the next.
     Where there are no locks, two may write the same file at once and take the temporary one from
-    each other: who has lost it begins again.
+    each other: who has lost it begins again, so that ``write`` may be called more than once.
     """
     for _ in range(_TRIES):
         try:
-            _write(path, data)
+            _write(path, write)
         except (FileExistsError, FileNotFoundError):
             if not path.parent.is_dir():
                 raise
         else:
             return
-    _write(path, data)
+    _write(path, write)
 
 
-def _write(path: Path, data: bytes) -> None:
+def _write(path: Path, write: Callable[[BinaryIO], object]) -> None:
     temporary = path.with_name(f".{path.name}.tmp")
     temporary.unlink(missing_ok=True)
     try:
-        with temporary.open("xb") as file:  # x: not through a link that somebody has put there
-            file.write(data)
+        with temporary.open("x+b") as file:  # x: not through a link that somebody has put there
+            write(file)
             file.flush()
             os.fsync(file.fileno())
-        move_into_place(temporary, path)
+            move_into_place(temporary, path)
+            if not os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                file.seek(0)
+                if path.read_bytes() != file.read():
+                    raise FileExistsError  # another one's, perhaps half written, was moved instead
     except BaseException:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
@@ -93,9 +105,9 @@ def explained(out: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno not in _REASONS or not _concerns(out.absolute(), error.filename):
             raise
+        again = ", then give the same command again: it continues with what is not finished"
         raise InputError(
-            f"{out} {_REASONS[error.errno]}, then give the same command again: it continues "
-            "with what is not finished"
+            f"{out} {_REASONS[error.errno]}{'' if error.errno in _NEVER else again}"
         ) from error
 
 

@@ -63,6 +63,7 @@ class Method:
         """Take over what :meth:`state` returned."""
         with torch.no_grad():
             for name, tensor in self.changing().items():
+                _check_shape(name, state[NETWORK + name], tensor)
                 tensor.copy_(state[NETWORK + name])
         if self.optimizer is not None:
             self.optimizer.zero_grad(set_to_none=True)
@@ -104,3 +105,13 @@ def _load_optimizer(optimizer: torch.optim.Optimizer, state: Mapping[str, Tensor
             index, key = name.removeprefix(OPTIMIZER).split(".", 1)
             entries.setdefault(int(index), {})[key] = tensor.clone()
     optimizer.load_state_dict(optimizer.state_dict() | {"state": entries})
+    for parameter, loaded in optimizer.state.items():
+        for key, value in loaded.items():
+            if isinstance(value, Tensor) and value.dim():  # Adam counts its steps in a scalar
+                _check_shape(key, value, parameter)
+
+
+def _check_shape(name: str, given: Tensor, wanted: Tensor) -> None:
+    """What has another shape would be spread over the tensor, or fail at the next batch."""
+    if given.shape != wanted.shape:
+        raise ValueError(f"{name} is {tuple(given.shape)}, not {tuple(wanted.shape)}")

@@ -42,6 +42,10 @@ def folder_in(path):
     return folder
 
 
+class StoppedError(Exception):
+    """Ends a cell in the middle."""
+
+
 def silent(done, frames, errors):
     """Watch nothing."""
 
@@ -62,9 +66,3 @@ def run(path, settings=None, source=None, key=KEY, watch=silent):
 
 def record_in(path, key=KEY):
     return json.loads((path / "cells" / f"{key.file}.json").read_text())
-
-
-def without_measured(value):
-    if isinstance(value, dict):
-        return {key: without_measured(each) for key, each in value.items() if key != "measured"}
-    return value

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from tests.eval.memory_source import CLASSES, memory_source
-from tests.eval.one_cell import (
-    ALL,
-    KEY,
-    OVERRIDES,
-    folder_in,
-    run,
-    settings_of,
-    without_measured,
-)
+from tests.eval.one_cell import ALL, KEY, OVERRIDES, StoppedError, folder_in, run, settings_of
+from tests.eval.repeated import without_measured
 from tests.eval.tiny_model import tiny_model
 from tests.reference import plain_loop
 from vidc.errors import InputError
@@ -27,7 +23,7 @@ from vidc.eval.models import make_classifier
 from vidc.eval.networks import Networks, Precision
 from vidc.eval.normalization import with_normalization
 from vidc.eval.protocol import load_protocol
-from vidc.eval.results import CellKey
+from vidc.eval.results import CellKey, RunFolder
 
 
 def alone(column, seed=0, overrides=()):
@@ -124,10 +120,6 @@ def test_a_method_that_changes_the_images_is_refused(tmp_path, monkeypatch):
         run(tmp_path / "run", settings)
 
 
-class StoppedError(Exception):
-    """Ends a cell in the middle."""
-
-
 def stop_after(frames):
     def watch(done, total, errors):
         if done >= frames:
@@ -167,6 +159,99 @@ def test_a_damaged_checkpoint_is_told(tmp_path):
     path.write_bytes(b"\x10" * 40)
     with pytest.raises(InputError, match="is damaged: delete it"):
         checkpoint.load(path)
+
+
+def stopped_checkpoint(path):
+    """The checkpoint of a cell that was stopped after its third batch, and its file."""
+    settings = settings_of(checkpoint_every=1)
+    with pytest.raises(StoppedError):
+        run(path, settings, watch=stop_after(12))
+    file = RunFolder(path).checkpoint(KEY)
+    return settings, file, checkpoint.load(file)
+
+
+def shorten(kept, end):
+    """Leave one value of each tensor of this name: torch would spread it over the whole."""
+    found = {name: tensor for name, tensor in kept.tensors.items() if name.endswith(end)}
+    assert found
+    kept.tensors.update({name: tensor[:1] for name, tensor in found.items()})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda kept: kept.tensors.pop("confidence/0"),
+        lambda kept: kept.tensors.pop("random"),
+        lambda kept: kept.values.pop("meter"),
+        lambda kept: kept.values.update(seconds=None),
+        lambda kept: kept.tensors.update({"prediction/1": kept.tensors["prediction/1"][:-1]}),
+        lambda kept: kept.tensors.update({"confidence/0": kept.tensors["confidence/0"] * np.nan}),
+        lambda kept: kept.tensors.update(
+            {name: tensor[:-4] for name, tensor in kept.tensors.items() if name[:4] in "predconf"}
+        ),
+        lambda kept: kept.values["meter"]["seconds"].update(source="x"),
+        lambda kept: kept.values["meter"]["seconds"].update(source=10**400),
+        lambda kept: kept.values["meter"]["memory"].pop("source"),
+        lambda kept: kept.values.update(seconds=float("nan")),
+        lambda kept: kept.tensors.update({"prediction/0": kept.tensors["prediction/0"] + 100}),
+        lambda kept: kept.tensors.update({"confidence/0": kept.tensors["confidence/0"] + 1}),
+        lambda kept: kept.tensors.update(
+            {name: tensor.double() for name, tensor in kept.tensors.items() if name[:4] == "pred"}
+        ),
+        lambda kept: shorten(kept, ".weight"),
+        lambda kept: shorten(kept, ".momentum_buffer"),
+    ],
+)
+def test_a_checkpoint_that_is_whole_but_does_not_fit_is_told(tmp_path, change):
+    settings, file, kept = stopped_checkpoint(tmp_path / "run")
+    change(kept)
+    checkpoint.save(file, kept)
+    with pytest.raises(InputError, match="does not fit this evaluation: delete it, and its cell"):
+        run(tmp_path / "run", settings)
+
+
+@pytest.mark.parametrize(
+    "notes", [{}, {"batch": "x", "values": "{}"}, {"batch": "1", "values": "3"}]
+)
+def test_a_checkpoint_of_something_else_is_told(tmp_path, notes):
+    file = tmp_path / "cell.safetensors"
+    save_file({}, file, notes | {"sum": checkpoint._sum({}, notes)})
+    with pytest.raises(InputError, match="is not a checkpoint of vidc's: delete it"):
+        checkpoint.load(file)
+
+
+def test_a_checkpoint_is_a_safetensors_file_of_every_kind_of_number(tmp_path):
+    kinds = (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
+    kinds += (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+    tensors = {str(kind): torch.tensor([[0, 1, 1]]).to(kind) for kind in kinds}
+    tensors |= {"scalar": torch.tensor(2.5), "empty": torch.empty(0, 3)}
+    checkpoint.save(tmp_path / "cell", checkpoint.Checkpoint(7, tensors, {"a": "ä"}))
+    for found in (load_file(tmp_path / "cell"), checkpoint.load(tmp_path / "cell").tensors):
+        assert found.keys() == tensors.keys()
+        for name, tensor in tensors.items():
+            assert found[name].dtype == tensor.dtype
+            assert torch.equal(found[name], tensor)
+    assert checkpoint.load(tmp_path / "cell").values == {"a": "ä"}
+
+
+def test_a_long_cell_s_predictions_are_written_in_parts_that_make_the_same_table(
+    tmp_path, monkeypatch
+):
+    _, whole = run(tmp_path / "whole")
+    monkeypatch.setattr("vidc.eval.results.ROW_GROUP_FRAMES", 5)
+    _, parts = run(tmp_path / "parts")
+    assert parts.equals(whole)
+    stored = pq.ParquetFile(tmp_path / "parts" / "cells" / f"{KEY.file}.parquet")
+    rows = [stored.metadata.row_group(k).num_rows for k in range(stored.num_row_groups)]
+    assert rows == [5] * (len(whole) // 5) + [len(whole) % 5]
+
+
+def test_tensors_that_share_their_memory_come_back_from_a_checkpoint(tmp_path):
+    whole = torch.arange(12.0)
+    tensors = {"whole": whole, "part": whole[3:5], "turned": whole.view(3, 4).T}
+    checkpoint.save(tmp_path / "cell", checkpoint.Checkpoint(1, tensors, {}))
+    kept = checkpoint.load(tmp_path / "cell").tensors
+    assert all(torch.equal(kept[name], tensor) for name, tensor in tensors.items())
 
 
 def test_seeds_change_the_components_and_nothing_else(tmp_path):
@@ -243,6 +328,15 @@ def test_gpu_out_of_memory_says_what_to_lower(tmp_path, monkeypatch):
     settings = settings_of(column_of(monkeypatch, Greedy))
     with pytest.raises(InputError, match=r"fewer --columns .* --set stream\.batch=8"):
         run(tmp_path / "run", settings)
+
+
+def test_frames_that_no_output_can_answer_are_refused(tmp_path):
+    source = memory_source()
+    dog = CLASSES.names.index("dog")  # which no output of the network is
+    source.all = [dataclasses.replace(each, label=dog, labels=(dog,)) for each in source.all]
+    with pytest.raises(InputError, match=r"tiny-c has no frame that can be scored: .* model tiny"):
+        run(tmp_path / "run", source=source)
+    assert not list((tmp_path / "run" / "cells").iterdir())
 
 
 def test_half_precision_stays_close(tmp_path):
