@@ -29,8 +29,9 @@ def corrupt(
 ) -> Pixels:
     """A corrupted copy of one RGB frame, the same on every machine and in every order.
 
-    ``key`` says whose randomness it is: (dataset, video, frame index). With the key of a frame of
-    a built dataset, this returns that frame's very pixels.
+    ``key`` says whose randomness it is: (source, video, frame index), where the source is
+    ``imagenet-vid``, ``lasot`` or ``tao-lasot``, not the name of the dataset built from it. Given
+    the clean pixels of a frame that was built and stored as PNG, this returns the stored ones.
 
     >>> import numpy as np, vidc
     >>> frame = np.full((224, 224, 3), 128, np.uint8)
@@ -46,9 +47,8 @@ def corrupt(
     from vidc.errors import InputError
 
     if not isinstance(key, tuple) or len(key) != 3:
-        raise InputError(f"key must be (dataset, video, frame index), not {key!r}.")
-    dataset, video, index = key
-    return corrupt_with_key(frame, name, severity, Key(seed, dataset, video, index), temporal)
+        raise InputError(f"key must be (source, video, frame index), not {key!r}.")
+    return corrupt_with_key(frame, name, severity, Key(seed, *key), temporal)
 
 
 def __getattr__(name: str) -> Any:

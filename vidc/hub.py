@@ -46,6 +46,11 @@ class Folder:
             there = path.is_file()
         except OSError as error:
             raise InputError(f"{path} cannot be read: {error.strerror}.") from error
+        if not there and name != manifest.FILE and not path.parent.exists():
+            raise InputError(
+                f"{path.parent} is missing: of a recipe alone 'python -m vidc.build from-recipe' "
+                "makes the frames; of a dataset, build or download it again."
+            )
         if not there:
             raise InputError(f"{path} is missing: build the dataset again with the same command.")
         return path
@@ -95,13 +100,17 @@ def is_hub_id(text: str) -> bool:
 def find(path_or_id: str | Path, revision: str | None = None, token: str | None = None) -> Files:
     """The files of a folder, or of a Hub dataset where no such folder exists."""
     root = Path(path_or_id)
-    if root.is_dir():
-        if not (root / manifest.FILE).is_file():
+    try:
+        there, folder, finished = root.exists(), root.is_dir(), (root / manifest.FILE).is_file()
+    except OSError as error:
+        raise InputError(f"{root} cannot be read: {error.strerror}.") from error
+    if folder:
+        if not finished:
             raise InputError(f"{root} has no {manifest.FILE}: give the folder of a finished build.")
         if revision is not None:
             raise InputError(f"{root} is a folder, and only a dataset on the Hub has a revision.")
         return Folder(root)
-    if root.exists():
+    if there:
         raise InputError(f"{root} is a file: give the folder of a built dataset or a Hub id.")
     if not is_hub_id(str(path_or_id)):
         raise InputError(

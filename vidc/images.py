@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import io
+import struct
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -74,7 +75,11 @@ def decode(data: bytes, what: str) -> Pixels:
     header = _header(data, what)
     _refuse_bomb(data, header, what)
     # Some versions of OpenCV fill what is missing with grey and say nothing.
-    if data.rfind(b"\xff\xd9" if data.startswith(_JPEG) else b"IEND", header.end) < 0:
+    if data.startswith(_JPEG):
+        whole = data.rfind(b"\xff\xd9", header.end) >= 0
+    else:
+        data, whole = _pixel_chunks(data)
+    if not whole:
         raise InputError(f"{what} is truncated: its last part is missing.")
     pixels = _with_pillow(data, what) if header.cmyk else _with_opencv(data, what)
     if pixels.shape != (header.height, header.width, 3):
@@ -150,6 +155,8 @@ def _opencv() -> ModuleType:
     import cv2
 
     cv2.setNumThreads(1)
+    # It would print a line about each broken file; the error says so in a sentence.
+    cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_SILENT)
     return cv2
 
 
@@ -210,6 +217,24 @@ def _jpeg_header(data: bytes) -> _Header | None:
             return None
         at = data.find(b"\xff", at + 2 + length)
     return None
+
+
+def _pixel_chunks(data: bytes) -> tuple[bytes, bool]:
+    """A PNG file with no chunk but those that make its pixels, and whether it has its last one.
+
+    OpenCV makes room for whatever length a chunk claims and for each frame of an animation, and
+    libpng prints the name of a colour profile as it stands.
+    """
+    kept, since = bytearray(), 0  # what is left out breaks the file into runs
+    at, kind = len(_PNG), b""
+    while kind != b"IEND" and at + 12 <= len(data):
+        length, kind = struct.unpack_from(">I4s", data, at)
+        if kind[:1].islower() and kind != b"tRNS":  # small: a decoder can do without it
+            kept += data[since:at]
+            since = at + 12 + length
+        at += 12 + length
+    whole = kind == b"IEND" and at <= len(data)
+    return bytes(kept + data[since:at]) if kept else data, whole
 
 
 def _refuse_bomb(data: bytes, header: _Header, what: str) -> None:

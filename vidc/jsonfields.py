@@ -12,6 +12,8 @@ NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]*"  # such a name leads to no other folder
 _SHA256 = r"[0-9a-f]{64}"
 LARGEST = 2**63 - 1
 _DEEPEST = 32  # far deeper than any file of ours, and far from Python's own limit
+# In memory a value takes up to fifty times its letters: so many take half a gigabyte at most.
+_MOST_VALUES = 2**21
 _HALF_A_LETTER = re.compile(r"[\ud800-\udfff]")
 
 
@@ -21,6 +23,9 @@ def parse(text: str, where: str, remedy: str = "build or download it again") -> 
     Python's parser also takes NaN, numbers beyond every float, halves of letters and a thousand
     levels; all of them would only fail later, in a place that can no longer name the file.
     """
+    # Every value but the first stands behind one of these.
+    if sum(map(text.count, ",[{")) > _MOST_VALUES:
+        raise InputError(f"{where} holds more than {_MOST_VALUES} values: {remedy}")
     try:
         content = json.loads(text, parse_constant=_refuse, parse_float=_finite)
         _check(content, _DEEPEST)

@@ -19,7 +19,7 @@ SCHEMA = 1
 
 # A manifest may come from the internet: these are all the names that it may make us open.
 _SHARD = re.compile(rf"data/{NAME}/{NAME}-[0-9]{{5,}}-of-[0-9]{{5,}}\.parquet")
-_LARGEST_FILE = 256 * 2**20
+_LARGEST_FILE = 32 * 2**20
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ def _corruptions(fields: Fields) -> tuple[tuple[str, int], ...]:
             raise fields.wrong("corruptions", "a list of [corruption, severity]")
         entry = Fields({"name": pair[0], "severity": pair[1]}, fields.where)
         pairs.append((entry.name("name"), entry.integer("severity")))
-    if not pairs or len(set(pairs)) != len(pairs):
+    if not pairs or len({config_name(*pair) for pair in pairs}) != len(pairs):
         raise fields.wrong("corruptions", "a list of different corruptions")
     return tuple(pairs)
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-LABEL_COLUMNS = ("video", "frame", "label", "labels")
+ROW_COLUMNS = ("video", "frame", "label", "labels", "objects")
 IMAGE_BYTES = "image.bytes"
 # Enough for a reader going through in order and another one beside it.
 _GROUPS_KEPT = 4
@@ -90,7 +90,7 @@ def readable(shard: str, remedy: str = "build or download the dataset again") ->
 
 
 def read_index(files: Files, manifest: Manifest, config: str, *, verify: bool) -> pa.Table:
-    """The labels and pixel hashes (column ``sha256``) of all rows of a config, in order."""
+    """The labels, boxes and pixel hashes (column ``sha256``) of a config's rows, in order."""
     import pyarrow as pa
 
     classes = len(class_list(manifest.classes))
@@ -129,7 +129,7 @@ def _between(values: pa.ChunkedArray, least: int, stop: int) -> bool:
 def _read_annotations(files: Files, name: str, shard: Shard, config: str, verify: bool) -> pa.Table:
     import pyarrow as pa
 
-    columns = [*LABEL_COLUMNS, f"sha256.{config}"]
+    columns = [*ROW_COLUMNS, f"sha256.{config}"]
     table = read_checked(files, name, shard, columns, verify=verify)
     hashes = [chunk.field(config) for chunk in table.column("sha256").chunks]
     return table.set_column(
@@ -158,7 +158,9 @@ def read_checked(
         stored = pq.ParquetFile(pa.BufferReader(data))
         _check_schema(name, stored.schema_arrow, frames.annotations_schema(configs))
         _check_rows(name, shard, sum(_group_rows(name, stored)))
-        table = stored.read(columns=columns)
+        # In this thread: one of Arrow's that lets go of Python's bytes while the process ends
+        # ends it with an abort, after all is done.
+        table = stored.read(columns=columns, use_threads=False)
         check_values(name, table)
     return table
 

@@ -67,19 +67,26 @@ def test_stopping_early_closes_the_items_and_leaves_no_thread(make):
     assert closed == [threading.current_thread()]
 
 
-def test_stopping_waits_for_what_runs_and_drops_what_waits():
+def test_stopping_waits_for_what_runs_and_drops_what_waits(monkeypatch):
     begun, release, done = threading.Event(), threading.Event(), []
+    real = ThreadPoolExecutor.shutdown
 
     def function(item):
         if item:
             begun.set()
             assert release.wait(30)
+            time.sleep(0.05)  # a stop that does not wait is over before this
         done.append(item)
 
+    def shutdown(pool, wait=True, *, cancel_futures=False):
+        real(pool, wait=False, cancel_futures=cancel_futures)
+        release.set()  # only now: what waits has been dropped, or it never will be
+        real(pool, wait=wait)
+
+    monkeypatch.setattr(ThreadPoolExecutor, "shutdown", shutdown)
     results = mapped(function, range(50), threads=1, ahead=40)
     next(results)
     assert begun.wait(30)
-    threading.Timer(0.05, release.set).start()
     results.close()
     assert done == [0, 1]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
@@ -41,10 +42,18 @@ def imagenet() -> list[str]:
 
 
 def test_the_numbers():
+    """Counted in WordNet 3.0: there 288 of ImageNet's wnids lie below one of VID's thirty classes,
+    and 51 of LaSOT's seventy have one of ImageNet's below them."""
     vid, lasot = class_list("imagenet-vid"), class_list("lasot")
     assert (len(vid), sum(map(len, vid.imagenet))) == (30, 288)
     assert (len(lasot), sum(map(bool, lasot.imagenet))) == (70, 51)
-    assert len(lasot_test_sequences()) == 280
+
+
+def test_lasot_tests_on_four_of_the_twenty_sequences_of_each_class():
+    sequences = [name.rpartition("-") for name in lasot_test_sequences()]
+    assert Counter(kind for kind, _, _ in sequences) == dict.fromkeys(class_list("lasot").names, 4)
+    assert len(set(sequences)) == 280
+    assert {number for _, _, number in sequences} <= {str(number) for number in range(1, 21)}
 
 
 @pytest.mark.parametrize("name", LISTS)

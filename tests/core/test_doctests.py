@@ -13,10 +13,18 @@ from vidc.builders.sample_layout import write_lasot
 from vidc.builders.source import RENDERED
 
 ROOT = Path(__file__).parents[2]
+
+
+def module_of(file):
+    """The name of the module in a file; builders and eval lie beside vidc and belong into it."""
+    parts = file.relative_to(ROOT).with_suffix("").parts
+    return ".".join(("vidc", *parts) if parts[0] != "vidc" else parts).removesuffix(".__init__")
+
+
 MODULES = sorted(
-    ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-    for folder in ("", "classes", "corruptions", "builders", "eval", "eval/methods", "eval/report")
-    for file in (ROOT / "vidc" / folder).glob("*.py")
+    module_of(file)
+    for folder in ("vidc", "builders", "eval")
+    for file in (ROOT / folder).rglob("*.py")
     if ">>> " in file.read_text("utf-8")
 )
 

@@ -85,6 +85,36 @@ def test_of_sixteen_bits_the_high_byte_is_kept(channels):
     assert np.array_equal(images.decode(data, "x"), np.broadcast_to(values >> 8, (8, 9, 3)))
 
 
+BESIDE = {
+    "profile": png_chunk(b"iCCP", b"\x1b[2Jevil\0\0" + zlib.compress(bytes(200), 0)),
+    "gamma": png_chunk(b"gAMA", struct.pack(">I", 20_000)),
+    "background": png_chunk(b"bKGD", b"\0\1\0\2\0\3"),
+    "text": png_chunk(b"tEXt", b"Comment\0words"),
+    "animation": png_chunk(b"acTL", struct.pack(">II", 2, 0))
+    + png_chunk(b"fcTL", struct.pack(">5I2H2B", 0, 64, 48, 0, 0, 1, 9, 0, 0)),
+    "empty animation": png_chunk(b"acTL", b"") + png_chunk(b"fcTL", b""),
+}
+
+
+@pytest.mark.parametrize("beside", BESIDE)
+@pytest.mark.parametrize("before", [b"IDAT", b"IEND"])
+def test_what_a_png_holds_beside_its_pixels_changes_and_prints_nothing(beside, before, capfd):
+    pixels = picture(48, 64)
+    data = png(pixels)
+    at = data.index(before) - 4
+    assert np.array_equal(images.decode(data[:at] + BESIDE[beside] + data[at:], "x"), pixels)
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("mode", ["L", "P", "RGB"])
+def test_a_transparent_colour_is_left_as_it_is(mode):
+    image = Image.fromarray(picture(48, 64)).convert(mode)
+    colour = image.getpixel((3, 5))
+    data = png(image, transparency=colour)
+    assert b"tRNS" in data
+    assert np.array_equal(images.decode(data, "x"), np.asarray(image.convert("RGB")))
+
+
 @pytest.mark.parametrize("orientation", range(1, 9))
 @pytest.mark.parametrize("write", [jpeg, png])
 def test_the_orientation_in_exif_is_ignored(orientation, write):
@@ -120,6 +150,20 @@ def test_what_is_no_image_is_an_error_that_names_it(data):
         images.decode(data, "000003.JPEG")
 
 
+@pytest.mark.parametrize("kind", ["BMP", "GIF", "PPM", "TIFF", "WEBP"])
+def test_no_other_kind_of_image_is_read(kind):
+    buffer = io.BytesIO()
+    Image.fromarray(picture(16, 16)).save(buffer, kind)
+    with pytest.raises(InputError, match="neither a JPEG nor a PNG"):
+        images.decode(buffer.getvalue(), "frame")
+
+
+def test_a_png_without_pixels_is_told_in_the_error_alone(capfd):
+    with pytest.raises(InputError, match="cannot be decoded"):
+        images.decode(huge_png(4, 4), "x")
+    assert capfd.readouterr().err == ""
+
+
 @pytest.mark.parametrize("size", [(20_000, 20_000), (8193, 8192), (1 << 31, 1 << 31)])
 def test_a_png_bomb_is_refused_by_its_header(size):
     with pytest.raises(InputError, match="pixels large"):
@@ -139,6 +183,15 @@ def test_a_bomb_of_scans_is_refused():
     at = data.index(b"\xff\xda")
     with pytest.raises(InputError, match="scans"):
         images.decode(data[:at] + data[at:-2] * 600 + b"\xff\xd9", "bomb.jpg")
+
+
+@pytest.mark.parametrize(("side", "most"), [(8192, 32), (4096, 128), (2048, 500), (16, 500)])
+def test_the_larger_a_frame_the_fewer_scans_it_may_have(side, most):
+    """32 times over the largest frame, of 8192 × 8192, or as often over as many pixels."""
+    header = b"\xff\xd8\xff\xc2" + struct.pack(">HBHHB", 17, 8, side, side, 3) + bytes(9)
+    assert images.size(header + b"\xff\xda\0\0" * most, "x") == (side, side)
+    with pytest.raises(InputError, match=f"more than {most} scans"):
+        images.size(header + b"\xff\xda\0\0" * (most + 1), "x")
 
 
 def test_a_frame_twenty_thousand_pixels_wide_is_fine():

@@ -15,6 +15,9 @@ HEAVY = {
     "matplotlib",
     "scipy",
     "numba",
+    "skimage",
+    "imagecorruptions",
+    "PIL",
 }
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -46,8 +47,21 @@ def test_the_text_is_one_for_equal_manifests():
 
 def test_configs_and_files():
     assert MANIFEST.configs == ("clean", "snow_s3")
-    assert MANIFEST.hashed_configs == ("clean", "snow_s3")
     assert MANIFEST.files("snow_s3") == tuple(PATHS[2:4])
+
+
+@pytest.mark.parametrize(
+    ("corruptions", "hashed"),
+    [
+        ((("clean", 0), ("snow", 3)), ("clean", "snow_s3")),
+        ((("snow", 3), ("rain", 5), ("clean", 0)), ("clean", "snow_s3", "rain")),
+        ((("snow", 3), ("rain", 5)), ("clean", "snow_s3", "rain")),
+    ],
+    ids=["clean first", "clean last", "no clean"],
+)
+def test_the_clean_pixels_are_hashed_first_whether_built_or_not(corruptions, hashed):
+    recipe = replace(MANIFEST.recipe, corruptions=corruptions)
+    assert replace(MANIFEST, recipe=recipe).hashed_configs == hashed
 
 
 def changed(*path, to):
@@ -57,6 +71,13 @@ def changed(*path, to):
         inner = inner[key]
     inner[path[-1]] = to
     return json.dumps(content)
+
+
+def test_clean_at_two_severities_would_be_one_config_twice(tmp_path):
+    twice = [["clean", 0], ["clean", 3]]
+    (tmp_path / "manifest.json").write_text(changed("recipe", "corruptions", to=twice))
+    with pytest.raises(InputError, match="a list of different corruptions"):
+        manifests.read(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -149,6 +170,13 @@ def test_any_bytes_in_the_file_are_a_manifest_or_one_sentence(tmp_path_factory, 
     (folder / "manifest.json").write_bytes(whole[:position] + data + whole[position + len(data) :])
     with contextlib.suppress(InputError):
         assert isinstance(manifests.read(folder), Manifest)
+
+
+def test_a_file_of_more_than_32_mb_is_no_manifest(tmp_path):
+    with (tmp_path / "manifest.json").open("wb") as file:
+        file.truncate(32 * 2**20 + 1)  # a hole: it takes no room
+    with pytest.raises(InputError, match=r"manifest\.json is too large to be a manifest"):
+        manifests.read(tmp_path)
 
 
 def test_no_manifest_and_no_folder(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -93,13 +94,30 @@ def test_a_model(example):
     assert all(torch.equal(made[name], tensor) for name, tensor in weights.items())
 
 
-def test_every_corruption_and_option_in_its_commands_is_known():
+def commands(program):
+    """The words after each ``python -m program``, in a line of its own or in a sentence."""
+    lines = README.replace("\\\n", " ")
+    start = f"python -m {program} "
+    found = re.findall(rf"`{start}([^`]*)`|^(?: *|srun ){start}(.*)$", lines, re.M)
+    assert len(found) == lines.count(start)
+    return [shlex.split(sentence or line, comments=True) for sentence, line in found]
+
+
+def test_every_corruption_and_option_in_its_evaluations_is_known():
     from vidc.eval.options import parse
 
-    commands = re.findall(
-        r"^python -m vidc\.eval (.*)$|`python -m vidc\.eval ([^`]*)`", README, re.M
-    )
-    assert len(commands) > 8
-    for words in (a or b for a, b in commands):
-        options = parse(words.split("#")[0].split())
-        assert set(options.corruptions) <= set(vidc.corruptions())
+    asked = commands("vidc.eval")
+    assert len(asked) > 8
+    for words in asked:
+        assert set(parse(words).corruptions) <= set(vidc.corruptions())
+
+
+def test_every_corruption_and_option_in_its_builds_is_known(monkeypatch):
+    parsed = []
+    for module in {module for _, _, module in build.COMMANDS}:
+        monkeypatch.setattr(f"vidc.builders.{module}.main", lambda args: parsed.append(args) or 0)
+    asked = commands("vidc.build")
+    assert {words[0] for words in asked} >= {"imagenet-vid", "lasot", "verify", "publish"}
+    assert all(build.main(words) == 0 for words in asked)
+    assert [args.command for args in parsed] == [words[0] for words in asked]
+    assert all(set(getattr(args, "corruptions", ())) <= set(vidc.corruptions()) for args in parsed)

@@ -10,6 +10,7 @@ import itertools
 import json
 import sys
 
+import cv2
 import numpy as np
 
 from tests.reference import pictures
@@ -43,6 +44,14 @@ def means(pixels):
     rows = np.array_split(pixels, 4, axis=0)
     parts = [part for row in rows for part in np.array_split(row, 4, axis=1)]
     return " ".join(f"{part.mean():.2f}" for part in parts)
+
+
+def instructions():
+    """The vector instructions that numpy and OpenCV choose to use on this processor."""
+    numpys = np.show_config(mode="dicts")["SIMD Extensions"].get("found", [])
+    # OpenCV marks with * what it chooses by the processor, and with ? what it does not use then.
+    marked = [word for word in cv2.getCPUFeaturesLine().split() if word.startswith("*")]
+    return {"numpy": numpys, "opencv": [word[1:] for word in marked if not word.endswith("?")]}
 
 
 if __name__ == "__main__":

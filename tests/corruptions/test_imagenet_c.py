@@ -70,9 +70,11 @@ def test_another_thread_may_draw_meanwhile(name):
     np.random.seed(1)  # noqa: NPY002
     other = threading.Thread(target=draw)
     other.start()
-    found = [corrupt(frame, name, 3, KEY) for _ in range(10)]
-    done.set()
-    other.join()
+    try:
+        found = [corrupt(frame, name, 3, KEY) for _ in range(10)]
+    finally:
+        done.set()
+        other.join()
     assert all(np.array_equal(one, expected) for one in found)
     np.random.seed(1)  # noqa: NPY002
     assert drawn == np.random.random(len(drawn)).tolist()  # noqa: NPY002

@@ -16,7 +16,6 @@ Rows = Callable[[int, int], NDArray[np.float32]]
 # bits whatever the last bit of a machine's exponential.
 WEIGHT_PARTS = 1 << 32
 
-
 # A picture is blurred in strips of about so many pixels: what is at work stays in the
 # processor's cache, and memory does not grow with the picture.
 STRIP_PIXELS = 1 << 16
