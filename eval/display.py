@@ -20,10 +20,11 @@ _UP_AND_CLEAR = "\x1b[{lines}F\x1b[J"
 class Display:
     """Draws on a terminal; silent anywhere else."""
 
-    def __init__(self, names: Sequence[tuple[str, str]], out: TextIO = sys.stderr) -> None:
+    def __init__(self, names: Sequence[tuple[str, str]], out: TextIO | None = None) -> None:
         self._names = dict(names)
-        self._out = out
-        self._live = out.isatty()
+        # The one of now: where it was another when this was imported, that may be closed.
+        self._out = out or sys.stderr
+        self._live = self._out.isatty()
         self._lines = 0
         self._told: set[tuple[str, str, int | None]] = set()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,15 +58,16 @@ def evaluate(
     engine: str = "serial",
     workers: int | None = None,
     ray_address: str | None = None,
-    gpus_per_cell: float = 1.0,
+    gpus_per_cell: float | None = None,
     checkpoint_every: int = 200,
     out: str | Path = "results",
     report: bool = False,
 ) -> Evaluation:
     """Evaluate datasets (folders or Hub ids; none: the sample) and return what was measured.
 
-    The arguments are the options of ``python -m vidc.eval``; ``settings`` is its ``--set``. What
-    is finished already is read, not run again.
+    The arguments are the options of ``python -m vidc.eval``; ``settings`` is its ``--set``, and
+    ``report`` is off here: a page is made only where it is asked for. What is finished already is
+    read, not run again.
 
     >>> import vidc
     >>> columns = ["source", "unmix_tns"]
@@ -77,16 +79,16 @@ def evaluate(
     ('snow', 4, ['source', 'unmix_tns'])
     """
     options = Options(
-        datasets=_strings(datasets),
-        columns=_strings(columns),
-        corruptions=_strings(corruptions),
-        severity=(severity,) if isinstance(severity, int) else tuple(severity),
+        datasets=_several(datasets),
+        columns=_several(columns),
+        corruptions=_several(corruptions),
+        severity=_several(severity),
         seeds=seeds,
-        protocol=str(protocol),
-        settings=_strings(settings),
+        protocol=_text(protocol),
+        settings=_several(settings),
         order=order,
         model=model,
-        weights=None if weights is None else str(weights),
+        weights=_text(weights),
         device=device,
         amp=amp,
         compile=compile,
@@ -95,16 +97,16 @@ def evaluate(
         threads=threads,
         limit_frames=limit_frames,
         source=source,
-        root=None if root is None else str(root),
+        root=_text(root),
         split=split,
         allow_missing=allow_missing,
-        recipe=None if recipe is None else str(recipe),
+        recipe=_text(recipe),
         engine=engine,
         workers=workers,
         ray_address=ray_address,
         gpus_per_cell=gpus_per_cell,
         checkpoint_every=checkpoint_every,
-        out=str(out),
+        out=_text(out),
         report=report,
     )
     if options.order == "both":
@@ -157,7 +159,13 @@ def _write_report(folders: list[Path]) -> Path:
         return write(folders, folders[-1])
 
 
-def _strings(values: str | Path | Iterable[str | Path]) -> tuple[str, ...]:
-    if isinstance(values, str | Path):
-        return (str(values),)
-    return tuple(str(value) for value in values)
+def _several(values: Any) -> tuple[Any, ...]:
+    """One value or several, as a tuple; one of the wrong type is left for Options to refuse."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        return (_text(values),)
+    return tuple(_text(value) for value in values)
+
+
+def _text(value: Any) -> Any:
+    """A path as text, and anything else as it is."""
+    return str(value) if isinstance(value, os.PathLike) else value

@@ -15,6 +15,7 @@ from vidc.eval.methods.base import NETWORK, Method
 from vidc.eval.models import Classifier, LoadedModel, Outputs, make_classifier
 from vidc.eval.normalization import with_normalization
 from vidc.eval.protocol import Protocol
+from vidc.eval.usercode import is_user_code
 
 
 class ScoresError(Exception):
@@ -154,6 +155,22 @@ def grouped(columns: Sequence[Column], methods: Mapping[str, type[Method]]) -> l
 def shares(method: type[Method]) -> bool:
     """Whether a method only reads a forward that others may read as well."""
     return not method.adapts and method.step is Method.step
+
+
+def check_layers(
+    columns: Sequence[Column], model: LoadedModel, classes: ClassList, protocol: Protocol
+) -> None:
+    """Refuse a network that has not the layers that a column works on.
+
+    Without its numbers, so that no column costs a copy of them. A user's method is not started: it
+    may need the device of its cell.
+    """
+    bare = make_classifier(model, classes, protocol.head.map).to("meta")
+    for column in columns:
+        name = column.normalization
+        swapped = with_normalization(bare, name, protocol.settings(name), seed=0)
+        if not is_user_code(column.method):
+            _method(method_class(column.method), column, swapped, protocol)
 
 
 def _unit(

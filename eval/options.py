@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from vidc.commandline import Parser
 from vidc.engines import ENGINES
@@ -13,6 +15,16 @@ from vidc.errors import InputError, unknown
 
 PROGRAM = "python -m vidc.eval"
 ORDERS = ("in-order", "shuffled", "both")
+MOST_SEEDS = 1000
+# The options that one looks for here, and the settings of the protocol that they are.
+_OF_THE_PROTOCOL = {"--batch": "stream.batch", "--batch-size": "stream.batch"}
+_ENGINE_OPTIONS = (("workers", "processes"), ("ray_address", "ray"), ("gpus_per_cell", "ray"))
+_TYPES: Mapping[str, tuple[tuple[type[Any], ...], str]] = {
+    "str": ((str,), "text"),
+    "int": ((int,), "a whole number"),
+    "float": ((int, float), "a number"),
+    "bool": ((bool,), "True or False"),
+}
 
 EXAMPLES = f"""\
 examples:
@@ -59,12 +71,13 @@ class Options:
     engine: str = "serial"
     workers: int | None = None
     ray_address: str | None = None
-    gpus_per_cell: float = 1.0
+    gpus_per_cell: float | None = None
     checkpoint_every: int = 200
     out: str = "results"
     report: bool = True
 
     def __post_init__(self) -> None:
+        _check_types(self)
         if self.order is not None and self.order not in ORDERS:
             raise unknown("order", self.order, ORDERS)
         if self.engine not in ENGINES:
@@ -73,13 +86,15 @@ class Options:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise InputError(f"--{name.replace('_', '-')} is {value}: give at least 1.")
-        if self.gpus_per_cell < 0:
-            raise InputError(f"--gpus-per-cell is {self.gpus_per_cell:g}: give 0 or more.")
+        if self.seeds > MOST_SEEDS:
+            raise InputError(f"--seeds is {self.seeds}: give at most {MOST_SEEDS}.")
+        if not (math.isfinite(self.gpus_of_a_cell) and self.gpus_of_a_cell >= 0):
+            raise InputError(f"--gpus-per-cell is {self.gpus_per_cell}: give a number from 0 on.")
         if (self.source is None) != (self.root is None):
             raise InputError("--source and --root belong together: give both or neither.")
         if self.source is not None and self.datasets:
             raise InputError(f"give --source or a dataset ({self.datasets[0]}), not both.")
-        for name, engine in (("workers", "processes"), ("ray_address", "ray")):
+        for name, engine in _ENGINE_OPTIONS:
             if getattr(self, name) is not None and self.engine != engine:
                 option = name.replace("_", "-")
                 raise InputError(f"--{option} belongs to --engine {engine}: give both or neither.")
@@ -89,6 +104,11 @@ class Options:
                     f"--{name.replace('_', '-')} belongs to --source: a built dataset is as it was "
                     "built."
                 )
+
+    @property
+    def gpus_of_a_cell(self) -> float:
+        """How many GPUs Ray gives a cell."""
+        return 1.0 if self.gpus_per_cell is None else self.gpus_per_cell
 
     def command(self) -> list[str]:
         """The command that asks for this, defaults left out."""
@@ -110,6 +130,12 @@ class Options:
 
 def parse(arguments: Sequence[str]) -> Options:
     """The options of a command line."""
+    for word in arguments:
+        option = word.partition("=")[0]
+        if option in _OF_THE_PROTOCOL:
+            raise InputError(
+                f"{option} is a setting of the protocol: give --set {_OF_THE_PROTOCOL[option]}=N."
+            )
     values = vars(_parser().parse_args(arguments))
     for name, value in values.items():
         if isinstance(value, list):
@@ -127,6 +153,20 @@ def check_names(options: Options) -> None:
     load_protocol(options.protocol, options.settings)
     if not options.datasets and options.source is None:
         sample_paths()
+
+
+def _check_types(options: Options) -> None:
+    """Refuse what no command line could have given: from Python anything may come."""
+    for field in dataclasses.fields(options):
+        value = getattr(options, field.name)
+        annotation = str(field.type)  # a string in this module
+        if value is None and annotation.endswith("| None"):
+            continue
+        kinds, noun = next(_TYPES[name] for name in _TYPES if name in annotation)
+        for each in value if annotation.startswith("tuple") else (value,):
+            if not isinstance(each, kinds) or (isinstance(each, bool) and bool not in kinds):
+                wanted = "a name or 'FILE.py:FUNCTION'" if field.name == "model" else noun
+                raise InputError(f"{field.name} must be {wanted}, not {type(each).__name__}.")
 
 
 def _split(name: str, part: str) -> list[str] | list[int]:
@@ -164,7 +204,7 @@ def _add_what(group: argparse._ArgumentGroup) -> None:
         "--corruptions",
         nargs="+",
         metavar="C",
-        help="default: all that are there; 'clean' is one too",
+        help="default: all that are there but clean (sample: all)",
     )
     add("--severity", nargs="+", metavar="N", help="default: all that are there; --source: 5")
     add("--seeds", type=int, metavar="N", help="seeds 0 to N-1, shown as mean ± deviation (1)")
@@ -177,7 +217,7 @@ def _add_what(group: argparse._ArgumentGroup) -> None:
     add("--source", metavar="NAME", help="imagenet-vid, lasot or tao-lasot: clean, not built")
     add("--root", metavar="DIR", help="where the clean videos of --source are")
     add("--split", metavar="NAME", help="of --source (its own default)")
-    add("--allow-missing", action="store_true", help="of --source: go on with the videos there are")
+    add("--allow-missing", action="store_true", help="of --source: go on without what is missing")
     add("--recipe", metavar="D", help="of --source: as this dataset (224, PNG, seed 0)")
 
 

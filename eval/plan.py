@@ -16,14 +16,15 @@ from vidc.errors import InputError
 from vidc.eval import environment
 from vidc.eval.cell import CellSettings, cell_frames
 from vidc.eval.inputs import Input, built_input, sample_paths
-from vidc.eval.methods import COLUMNS, parse_columns
-from vidc.eval.models import LoadedModel, load_model, make_classifier
+from vidc.eval.methods import COLUMNS, check_methods, parse_columns
+from vidc.eval.models import LoadedModel, load_model
+from vidc.eval.networks import check_layers
 from vidc.eval.options import Options
 from vidc.eval.protocol import load_protocol
 from vidc.eval.report.runs import SCHEMA
 from vidc.eval.results import CellKey, RunFolder
 from vidc.eval.table import row_order
-from vidc.eval.usercode import is_user_code
+from vidc.eval.usercode import is_user_code, read_user_file
 from vidc.eval.virtual import virtual_input
 from vidc.eval.weights import SAMPLE
 
@@ -49,12 +50,13 @@ def make_plan(options: Options) -> Plan:
     order = [f"stream.order={options.order}"] if options.order else []
     protocol = load_protocol(options.protocol, [*options.settings, *order])
     columns = tuple(parse_columns(options.columns or list(COLUMNS)))
+    check_methods(columns, protocol)
     inputs = _inputs(options)
     cells = _cells(options, inputs)
     device = _device(options)
     model = load_model(options.model or _default_model(inputs), options.weights)
     for source in inputs.values():
-        make_classifier(model, source.about.classes, protocol.head.map)
+        check_layers(columns, model, source.about.classes, protocol)
     workers = cells_at_once(options, device)
     settings = CellSettings(
         columns=columns,
@@ -128,7 +130,7 @@ def _ray_device(options: Options) -> torch.device:
 
     The machine that hands out the cells is not asked: it may have no GPU, or one that no cell gets.
     """
-    gpus = options.gpus_per_cell > 0
+    gpus = options.gpus_of_a_cell > 0
     asked = options.device if options.device != "auto" else "cuda" if gpus else "cpu"
     if asked == "cuda" and gpus:
         return torch.device("cuda")
@@ -246,7 +248,7 @@ def _file_hash(name: str) -> str | None:
     """The hash of a user's file: an edited method is another method."""
     if not is_user_code(name):
         return None
-    return hashlib.sha256(Path(name.rpartition(":")[0]).read_bytes()).hexdigest()
+    return hashlib.sha256(read_user_file(name)).hexdigest()
 
 
 def _short(model: str) -> str:

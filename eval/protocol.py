@@ -15,12 +15,18 @@ from vidc.errors import InputError, unknown
 
 NAMES = ("paper", "code")
 _LARGEST = 2**63 - 1
+# Far above what a method could use: a number beyond it fits no memory, or no float32.
+_MOST = 65536
+_HIGHEST = 1_000_000
 _DEEPEST = 16  # levels of tables and lists in [custom]
+# Four times the paper's. What a key of many dots takes to read grows as its square: at this length
+# a tenth of a gigabyte, at four times as much more than one.
+_LONGEST = 8192
 
 Tables: TypeAlias = dict[str, Any]
 
 
-def _number(low: float, high: float = float("inf"), *, above: bool = False) -> Any:
+def _number(low: float, high: float, *, above: bool = False) -> Any:
     return field(metadata={"low": low, "high": high, "above": above})
 
 
@@ -36,7 +42,7 @@ def _choice(*names: str) -> Any:
 class Stream:
     """How frames become batches."""
 
-    batch: int = _number(1)
+    batch: int = _number(1, _MOST)
     order: str = _choice("in-order", "shuffled")
 
 
@@ -60,32 +66,32 @@ class AlphaBN:
 class UnMixTNS:
     """The mixture of K components in each layer."""
 
-    components: int = _number(1)
-    tau: float = _number(0, above=True)
+    components: int = _number(1, _MOST)
+    tau: float = _number(0, _HIGHEST, above=True)
     alpha: float = _number(0, 1)
     momentum0: float = _number(0, 1)
-    base_batch: int = _number(1)
-    eps: float = _number(0)
+    base_batch: int = _number(1, _MOST)
+    eps: float = _number(0, _HIGHEST)
 
 
 @dataclass(frozen=True)
 class Tent:
     """Entropy minimisation by SGD."""
 
-    lr: float = _number(0)
-    momentum: float = _number(0)
+    lr: float = _number(0, _HIGHEST)
+    momentum: float = _number(0, 1)
     nesterov: bool = _flag()
-    weight_decay: float = _number(0)
-    steps: int = _number(1)
+    weight_decay: float = _number(0, _HIGHEST)
+    steps: int = _number(1, _MOST)
 
 
 @dataclass(frozen=True)
 class Lame:
     """Laplacian adjustment of the probabilities."""
 
-    neighbours: int = _number(1)
-    iterations: int = _number(1)
-    tolerance: float = _number(0)
+    neighbours: int = _number(1, _MOST)
+    iterations: int = _number(1, _MOST)
+    tolerance: float = _number(0, _HIGHEST)
     floor: float = _number(0, 1, above=True)
 
 
@@ -108,6 +114,18 @@ class Protocol:
             return dict(self.custom)
         section = getattr(self, name, None)
         return dataclasses.asdict(section) if section is not None else {}
+
+    def overridden(self, section: str, name: str) -> dict[str, Any]:
+        """A section's settings as a user's method has them: those that ``custom`` names are its."""
+        own = {
+            key: _checked(section, key, self.custom[key], f"custom.{key} (of {name})")
+            for key in self.settings(section)
+            if key in self.custom
+        }
+        settings = self.settings(section) | own
+        if section == "tent":
+            _check_together(Tent(**settings))
+        return settings
 
     def as_dict(self) -> dict[str, Any]:
         """Everything, as plain values for a result file."""
@@ -139,7 +157,7 @@ def load_protocol(name: str | Path = "paper", overrides: Iterable[str] = ()) -> 
     sections = {title: kind(**tables[title]) for title, kind in SECTIONS.items()}
     title = str(name) if str(name) in NAMES else Path(name).stem
     protocol = Protocol(name=title, custom=tables[CUSTOM], **sections)
-    _check_together(protocol)
+    _check_together(protocol.tent)
     return protocol
 
 
@@ -173,9 +191,16 @@ def _read(name: str) -> tuple[str, str]:
     if path.suffix != ".toml":
         raise unknown("protocol (a file must end in .toml)", name, NAMES)
     try:
-        return path.read_text("utf-8"), str(path)
+        with path.open(encoding="utf-8") as stream:
+            text = stream.read(_LONGEST + 1)
     except (OSError, UnicodeDecodeError) as mistake:
         raise InputError(f"The protocol {path} cannot be read: {mistake}.") from None
+    if len(text) > _LONGEST:
+        raise InputError(
+            f"The protocol {path} has more than {_LONGEST} letters: give only what differs from "
+            "its base."
+        )
+    return text, str(path)
 
 
 def _parse_override(override: str) -> tuple[str, str, Any]:
@@ -235,7 +260,7 @@ def _within(value: Any, rule: Mapping[str, Any]) -> bool:
     if "low" not in rule:
         return True
     low_enough = value > rule["low"] if rule["above"] else value >= rule["low"]
-    return bool(low_enough and value <= rule["high"] and value != float("inf"))
+    return bool(low_enough and value <= rule["high"])
 
 
 def _wanted(kind: str, rule: Mapping[str, Any]) -> str:
@@ -244,11 +269,11 @@ def _wanted(kind: str, rule: Mapping[str, Any]) -> str:
     noun = {"int": "a whole number", "float": "a number", "bool": "true or false"}[kind]
     if "low" not in rule:
         return noun
-    if rule["high"] != float("inf"):
-        return f"{noun} from {rule['low']} to {rule['high']}"
-    return f"{noun}, {'above' if rule['above'] else 'at least'} {rule['low']}"
+    if rule["above"]:
+        return f"{noun} above {rule['low']} and at most {rule['high']}"
+    return f"{noun} from {rule['low']} to {rule['high']}"
 
 
-def _check_together(protocol: Protocol) -> None:
-    if protocol.tent.nesterov and protocol.tent.momentum == 0:
+def _check_together(tent: Tent) -> None:
+    if tent.nesterov and tent.momentum == 0:
         raise InputError("tent.nesterov needs tent.momentum above 0.")

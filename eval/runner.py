@@ -68,7 +68,7 @@ def _run_elsewhere(plan: Plan, options: Options, left: Sequence[CellKey], displa
         options.engine,
         workers=plan.workers,
         ray_address=options.ray_address,
-        num_gpus=options.gpus_per_cell,
+        num_gpus=options.gpus_of_a_cell,
     )
     tasks = [_task(plan, options, key) for key in left]
     progress, end = display.cells(len(left), sum(plan.frames[key.dataset] for key in left))

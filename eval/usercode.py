@@ -20,12 +20,22 @@ def is_user_code(name: str) -> bool:
     return name.rpartition(":")[0].endswith(".py")
 
 
+def read_user_file(name: str) -> bytes:
+    """The content of the file that ``path/file.py:name`` names."""
+    path = Path(name.rpartition(":")[0])
+    try:
+        if not path.is_file():
+            raise InputError(f"There is no file {path} (from {name}).")
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read (from {name}): {error.strerror}.") from None
+
+
 def load_user_code(name: str) -> Any:
     """The object that ``path/file.py:name`` names. Running that file is what the user asked for."""
     file, _, attribute = name.rpartition(":")
     path = Path(file)
-    if not path.is_file():
-        raise InputError(f"There is no file {path} (from {name}).")
+    read_user_file(name)  # told in a sentence, which an OSError of the file's own code is not
     # Named by the file's place, so that two files of the same name do not take each other's.
     module_name = f"vidc_user_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]}"
     spec = importlib.util.spec_from_file_location(module_name, path)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import inspect
 import io
+import struct
 import urllib.error
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -23,6 +25,12 @@ PAPER_WEIGHTS = "IMAGENET1K_V1"
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
 IMAGENET_STD = (0.229, 0.224, 0.225)
 SHOWN_KEYS = 3
+_ARCHIVE = b"PK\3\4"  # what torch takes for an archive begins so
+# What torchvision builds these two with when it has weights for them, and without them does not.
+_FOR_WEIGHTS = {
+    "googlenet": {"transform_input": True, "aux_logits": True, "init_weights": False},
+    "inception_v3": {"transform_input": True, "init_weights": False},
+}
 
 
 @dataclass(frozen=True)
@@ -127,7 +135,12 @@ def _sample(weights: str | None) -> LoadedModel:
 
 
 def _user(name: str, weights: str | None) -> LoadedModel:
-    network = load_user_code(name)()
+    function = load_user_code(name)
+    if not _needs_no_argument(function):
+        raise InputError(
+            f"--model {name} must be a function that returns the network and needs no argument."
+        )
+    network = function()
     if not isinstance(network, nn.Module):
         raise InputError(f"{name} returned {type(network).__name__}, not a torch.nn.Module.")
     if weights is not None:
@@ -140,6 +153,19 @@ def _user(name: str, weights: str | None) -> LoadedModel:
         )
     outputs = getattr(network, "wnids", None)
     return wrap(network, name, weights or "as the function made it", outputs, preprocessing)
+
+
+def _needs_no_argument(function: Any) -> bool:
+    """Whether it can be called: one that is called wrongly would look like a mistake inside it."""
+    if not callable(function) or isinstance(function, nn.Module):
+        return False
+    try:
+        inspect.signature(function).bind()
+    except TypeError:
+        return False
+    except ValueError:  # written in C, it may not tell
+        return True
+    return True
 
 
 def _torchvision(name: str, weights: str | None) -> LoadedModel:
@@ -155,8 +181,11 @@ def _torchvision(name: str, weights: str | None) -> LoadedModel:
         )
     entries = models.get_model_weights(name)
     if weights is not None and Path(weights).suffix:
-        network = models.get_model(name, weights=None)
+        network = models.get_model(name, weights=None, **_FOR_WEIGHTS.get(name, {}))
         load_weights(network, Path(weights), name)
+        if name == "googlenet":  # whose published weights hold two heads that only training uses
+            network.register_module("aux1", None)
+            network.register_module("aux2", None)
         published = _of_file(weights, entries)
         return wrap(network, name, weights, preprocessing=_preprocessing(published))
     if weights is None:
@@ -215,7 +244,11 @@ def load_weights(network: nn.Module, file: Path, name: str) -> None:
 
 
 def _read_weights(file: Path) -> dict[str, Tensor]:
-    if not file.is_file():
+    try:
+        there = file.is_file()
+    except OSError as error:
+        raise InputError(f"The weights {file} cannot be read: {error.strerror}.") from None
+    if not there:
         raise InputError(f"There is no weights file {file}.")
     state = _read_safetensors(file) if file.suffix == ".safetensors" else _read_torch(file)
     for wrapper in ("state_dict", "model"):  # what training scripts put around the weights
@@ -223,7 +256,22 @@ def _read_weights(file: Path) -> dict[str, Tensor]:
             state = state[wrapper]
     if not isinstance(state, dict) or not all(isinstance(each, Tensor) for each in state.values()):
         raise InputError(f"{file} does not hold a state dict of tensors.")
+    odd = [str(key) for key, value in state.items() if not _is_plain(value)]
+    if odd:
+        raise InputError(
+            f"{file} holds {_few(odd)} sparse, quantized or without values: save the network's "
+            "state_dict() of plain tensors."
+        )
     return {str(key).removeprefix("module."): value for key, value in state.items()}
+
+
+def _is_plain(tensor: Tensor) -> bool:
+    """Whether a network's own tensor can take over its values."""
+    try:
+        torch.empty(1, dtype=tensor.dtype).to(torch.complex128)
+    except RuntimeError:  # torch can store numbers that it cannot read, such as quantized ones
+        return False
+    return tensor.layout is torch.strided and tensor.device.type == "cpu"
 
 
 def _read_safetensors(file: Path) -> dict[str, Tensor]:
@@ -238,7 +286,6 @@ def _read_safetensors(file: Path) -> dict[str, Tensor]:
 
 def _read_torch(file: Path) -> Any:
     import pickle
-    import struct
 
     # A damaged file makes torch's own reader stumble in all these ways.
     refused = (pickle.UnpicklingError, struct.error, RuntimeError, OSError, EOFError, ValueError)
@@ -258,10 +305,29 @@ def _read_torch(file: Path) -> Any:
 
 def _refuse_bomb(data: bytes) -> None:
     """Torch stores the parts of its archives as they are: together they are never larger."""
-    if zipfile.is_zipfile(io.BytesIO(data)):
+    if data.startswith(_ARCHIVE):
+        _check_layout(data)
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             if sum(part.file_size for part in archive.infolist()) > len(data):
                 raise ValueError("it unpacks to more than it is")
+
+
+def _check_layout(data: bytes) -> None:
+    """The directory ends where the end record begins, and that is the end of the file.
+
+    Python looks for a directory there and torch where the record says that it begins: of an archive
+    that has two, each would read another.
+    """
+    end = len(data) - 22
+    signature, size, offset, comment = struct.unpack_from("<4s8xIIH", data, end)
+    if data[end - 20 : end - 16] == b"PK\6\7":  # of large archives, which torch writes for all
+        (large,) = struct.unpack_from("<8xQ", data, end - 20)
+        end -= 76
+        size, offset = struct.unpack_from("<40xQQ", data, end)
+        if large != end or data[end : end + 4] != b"PK\6\6":
+            raise ValueError("its end records are apart")
+    if signature != b"PK\5\6" or comment or offset + size != end:
+        raise ValueError("its directory is not at its end")
 
 
 def _few(keys: Sequence[str]) -> str:

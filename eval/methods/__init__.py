@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vidc.errors import InputError, unknown
 from vidc.eval.normalization import NORMALIZATIONS
-from vidc.eval.usercode import is_user_code, load_user_code
+from vidc.eval.usercode import is_user_code, load_user_code, read_user_file
 
 if TYPE_CHECKING:
     from vidc.eval.methods.base import Method
@@ -82,11 +81,18 @@ def method_class(name: str) -> type[Method]:
 
 def method_settings(name: str, kind: type[Method], protocol: Protocol) -> dict[str, Any]:
     """The settings of a method; a user's class that extends a shipped one has that one's too."""
-    inherited: dict[str, Any] = {}
-    for shipped, base in _shipped().items():
-        if issubclass(kind, base):
-            inherited |= protocol.settings(shipped)
-    return inherited | protocol.settings(name)
+    settings = protocol.settings(name)
+    if is_user_code(name):
+        for shipped, base in _shipped().items():
+            if issubclass(kind, base):
+                settings |= protocol.overridden(shipped, name)
+    return settings
+
+
+def check_methods(columns: Sequence[Column], protocol: Protocol) -> None:
+    """Load every class and check its settings: a slip is told before any dataset is looked at."""
+    for column in columns:
+        method_settings(column.method, method_class(column.method), protocol)
 
 
 def _shipped() -> dict[str, type[Method]]:
@@ -115,8 +121,6 @@ def _parse_column(text: str) -> Column:
 
 
 def _user_column(method: str, normalization: str) -> Column:
-    file, _, name = method.rpartition(":")
-    if not Path(file).is_file():
-        raise InputError(f"There is no file {file} (from the column {method}@{normalization}).")
-    title = f"{name}@{normalization}"
+    read_user_file(method)
+    title = f"{method.rpartition(':')[2]}@{normalization}"
     return Column(title, title, method, normalization)

@@ -46,7 +46,7 @@ class _OfRun:
     """One run's rows of a dataset: ours, and the paper's and the differences by corruption."""
 
     run: int
-    name: str
+    label: str
     table: Table
     section: Section
 
@@ -68,13 +68,15 @@ def all_columns(runs: Sequence[Run]) -> tuple[Column, ...]:
     return tuple({column.id: column for run in runs for column in run.columns}.values())
 
 
-def error_blocks(runs: Sequence[Run], columns: Sequence[Column]) -> list[Block]:
+def error_blocks(
+    runs: Sequence[Run], labels: Sequence[str], columns: Sequence[Column]
+) -> list[Block]:
     """The tables of all runs as one: a corruption's rows stand together, one a run."""
     found: dict[str, list[_OfRun]] = {}
     for number, run in enumerate(runs):
         table = error_table(run)
         for section in table.sections:
-            of_run = _OfRun(number, run.name, table, section)
+            of_run = _OfRun(number, labels[number], table, section)
             found.setdefault(section.dataset, []).append(of_run)
     return [_block(dataset, of_runs, columns) for dataset, of_runs in found.items()]
 
@@ -98,14 +100,14 @@ def _place(key: tuple[str, int | None]) -> tuple[bool, tuple[int, str, int]]:
 
 
 def _notes(of_runs: Sequence[_OfRun]) -> tuple[str, ...]:
-    """What is to be known of all runs; of some of them, with their names before it."""
+    """What is to be known of all runs; of some of them, with their labels before it."""
     notes: dict[str, list[str]] = {}
     for of_run in of_runs:
         for note in of_run.section.notes:
-            notes.setdefault(note, []).append(of_run.name)
+            notes.setdefault(note, []).append(of_run.label)
     return tuple(
-        note if len(names) == len(of_runs) else f"{', '.join(names)}: {note}"
-        for note, names in notes.items()
+        note if len(labels) == len(of_runs) else f"{', '.join(labels)}: {note}"
+        for note, labels in notes.items()
     )
 
 

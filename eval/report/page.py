@@ -84,7 +84,7 @@ class PageBuilder:
         """Take what the page needs of one cell of run ``number``."""
         run = self._runs[number]
         key = view.cell.key
-        self._cells[key, number] = payload.cell_payload(view, run, self._names, self._limits.rows)
+        self._cells[key, number] = payload.cell_payload(view, run, self._names, self._limits)
         dataset = run.datasets[view.cell.dataset]
         picks = view.disagreement.picks if view.disagreement else ()
         pictures = self._album.pictures(view.cell, dataset, picks)
@@ -118,7 +118,7 @@ class PageBuilder:
                 _run_part(run, label) for run, label in zip(self._runs, self._labels, strict=True)
             ],
             columns=columns,
-            blocks=error_blocks(self._runs, columns),
+            blocks=error_blocks(self._runs, self._labels, columns),
             views=self._views(),
             first_view=self._first_view(),
             frames=self._frames,

@@ -40,12 +40,15 @@ _KNOWN = {
     "lame": Look(*_BLUE, (), "P"),
     "lame_unmix": Look(*_BLUE, (5, 2.5), "P"),
 }
-# The user's own columns: hues not taken first, then the same hues with other dashes.
-_OTHERS = tuple(
-    Look(*hue, dash, marker)
-    for dash, marker in (((), "X"), ((1.5, 2), "*"), ((8, 2, 1.5, 2), "h"))
-    for hue in (_ORANGE, _SKY, _PURPLE, _INK)
-    if (hue, dash) not in ((_SKY, ()), (_PURPLE, ()), (_INK, ()))
+# The user's own columns: the hue that is not taken, then hues in dashes that are not. No two looks
+# share both marker and dash, which are all that is left of them in grey.
+_OTHERS = (
+    Look(*_ORANGE, (), "X"),
+    *(
+        Look(*hue, dash, marker)
+        for dash in ((1.5, 2), (8, 2, 1.5, 2))
+        for hue, marker in ((_ORANGE, "X"), (_SKY, "*"), (_PURPLE, "h"), (_INK, "<"))
+    ),
 )
 
 

@@ -18,6 +18,7 @@ from vidc.eval.table import row_label
 # With these the page of a run of any size stays under five megabytes.
 CURVE_VALUES = 260_000
 MATRIX_ROWS = 12_000
+STRETCHES = 120_000
 MOST_POINTS, FEWEST_POINTS = 360, 24
 MOST_ROWS, FEWEST_ROWS = 600, 20
 
@@ -28,6 +29,7 @@ class Budget:
 
     points: int
     rows: int
+    stretches: int
 
 
 class Names:
@@ -53,6 +55,7 @@ def budget(runs: Sequence[Run]) -> Budget:
     return Budget(
         points=_clamp(CURVE_VALUES // (2 * lines), FEWEST_POINTS, MOST_POINTS),
         rows=_clamp(MATRIX_ROWS // cells, FEWEST_ROWS, MOST_ROWS),
+        stretches=STRETCHES // cells,
     )
 
 
@@ -68,7 +71,7 @@ def key_label(key: CellKey, every: Iterable[CellKey]) -> str:
     return row_label(corruption, severity) + (f", seed {seed}" if seeds else "")
 
 
-def cell_payload(view: CellView, run: Run, names: Names, rows: int) -> dict[str, Any]:
+def cell_payload(view: CellView, run: Run, names: Names, limits: Budget) -> dict[str, Any]:
     """One cell of one run, for the script."""
     classes = run.datasets[view.cell.dataset].classes
 
@@ -83,11 +86,11 @@ def cell_payload(view: CellView, run: Run, names: Names, rows: int) -> dict[str,
         "columns": columns,
         "error": {column: _number(scores[column].error) for column in columns},
         "curves": _curves(view.curves, view, names, class_name),
-        "stretches": None if view.stretches is None else view.stretches.tolist(),
+        "stretches": _stretches(view, limits.stretches),
         "reliability": {column: _reliability(view.reliability[column]) for column in columns},
         "since": _since(view.since_change),
-        "classes": matrix(scores, lambda one: one.classes, names, rows),
-        "videos": matrix(scores, lambda one: one.videos, names, rows),
+        "classes": matrix(scores, lambda one: one.classes, names, limits.rows),
+        "videos": matrix(scores, lambda one: one.videos, names, limits.rows),
     }
 
 
@@ -136,6 +139,13 @@ def _curves(
         "video": [names.place(view.videos[video]) for video in curves.video],
         "class": [class_name(int(label)) for label in curves.label],
     }
+
+
+def _stretches(view: CellView, most: int) -> list[int] | None:
+    """Where each stretch of one video begins, if the page has room for them."""
+    if view.stretches is None or len(view.stretches) > most:
+        return None
+    return [int(start) for start in view.stretches]
 
 
 def _reliability(found: Reliability) -> dict[str, Any]:

@@ -145,7 +145,7 @@ def _open(file: Path, columns: Sequence[str]) -> pq.ParquetFile:
     for name, kind in _types(columns).items():
         if found.names.count(name) != 1 or found.field(name).type != kind:
             raise InputError(f"{file} has no column '{name}' of {kind}: {AGAIN}.")
-    return pq.ParquetFile(file, memory_map=True, read_dictionary=["dataset", "corruption", "video"])
+    return pq.ParquetFile(file, read_dictionary=["dataset", "corruption", "video"])
 
 
 def _types(columns: Sequence[str]) -> dict[str, pa.DataType]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,8 @@ from vidc.eval.report.predictions import AGAIN, CellKey
 RESULTS = "results.json"
 PREDICTIONS = "predictions.parquet"
 SCHEMA = 1
+# Both datasets whole, with every corruption at every severity and eight columns, take half of it.
+_LARGEST_FILE = 64 * 2**20
 
 T = TypeVar("T")
 
@@ -109,8 +112,12 @@ class Run:
 
 def read_run(path: Path) -> Run:
     """The run in a folder, or the one whose results.json is named."""
-    file = path / RESULTS if path.is_dir() else path
-    if not file.is_file():
+    try:
+        file = path / RESULTS if path.is_dir() else path
+        there = file.is_file()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}.") from None
+    if not there:
         raise InputError(
             f"{file} is not there: give the folder of a run that 'python -m vidc.eval' has made."
         )
@@ -126,11 +133,18 @@ def read_cell(file: Path, columns: Sequence[str], datasets: Sequence[str]) -> di
 
 
 def _parse(file: Path, remedy: str = AGAIN) -> Any:
+    return jsonfields.parse(_read(file, remedy), str(file), f"{remedy}.")
+
+
+def _read(file: Path, remedy: str) -> str:
     try:
-        text = file.read_text("utf-8")
+        with file.open("rb") as stream:
+            data = stream.read(_LARGEST_FILE + 1)
+        if len(data) > _LARGEST_FILE:
+            raise InputError(f"{file} is larger than any that an evaluation writes: {remedy}.")
+        return data.decode("utf-8")
     except (OSError, UnicodeDecodeError) as broken:
         raise InputError(f"{file} cannot be read ({broken}): {remedy}.") from None
-    return jsonfields.parse(text, str(file), f"{remedy}.")
 
 
 class _Checked:
@@ -150,6 +164,8 @@ class _Checked:
             self.column(item, f"columns[{i}]")
             for i, item in enumerate(self.take(raw, "columns", list, ""))
         )
+        if len({column.id for column in columns}) < len(columns):
+            self.fail("two of its columns have the same id")
         datasets = {
             name: self.dataset(name, item)
             for name, item in self.take(raw, "datasets", dict, "").items()
@@ -201,10 +217,15 @@ class _Checked:
         dataset = self.take(item, "dataset", str, where)
         if dataset not in datasets:
             self.fail(f"{where or 'it'} is of the dataset '{dataset}', which the run does not hold")
+        corruption = self.take(item, "corruption", str, where)
+        if not re.fullmatch(jsonfields.NAME, corruption):
+            self.fail(
+                f"{where or 'it'} is of the corruption '{corruption}', which is no plain name"
+            )
         given = self.take(item, "columns", dict, where)
         return Cell(
             dataset=dataset,
-            corruption=self.take(item, "corruption", str, where),
+            corruption=corruption,
             severity=self.count(item, "severity", where),
             seed=self.count(item, "seed", where),
             frames=self.count(item, "frames", where, least=1),

@@ -61,7 +61,7 @@ def test_alpha_bn_equals_the_loops(batch, alpha, unbiased):
 
 
 def test_alpha_bn_by_hand():
-    """Source mean 0 and variance 1, half and half with a batch of 2 and 6: mean 2, variance 8."""
+    """Source mean 0, variance 1; half and half with a batch of 2 and 6, mean 4 and variance 8."""
     source = nn.BatchNorm2d(1, eps=0.5)
     layer = AlphaBN(source, {"alpha": 0.5, "unbiased": True}, NO_NOISE)
     out = layer(torch.tensor([2.0, 6.0]).view(2, 1, 1, 1)).flatten()

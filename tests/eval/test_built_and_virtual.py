@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 
 import pyarrow.parquet as pq
 import pytest
 import torch
 
+from tests.eval.repeated import without_measured
 from tests.eval.tiny_dataset import MODEL, write_dataset, write_model, write_tree
 from vidc.errors import InputError
 from vidc.eval.evaluate import evaluate
+from vidc.eval.inputs import built_input
 from vidc.images import Encoding
 
 torch.set_num_threads(1)
@@ -29,9 +30,7 @@ def made(tmp_path_factory):
 
 
 def scores(evaluation):
-    """The cells, all but what was measured."""
-    text = json.dumps(evaluation.results["cells"])
-    return json.loads(text, object_hook=lambda d: {k: v for k, v in d.items() if k != "measured"})
+    return without_measured(evaluation.results["cells"])
 
 
 @pytest.mark.parametrize("order", ["in-order", "shuffled"])
@@ -76,6 +75,16 @@ def test_bad_sources_are_told(made, tmp_path):
     with pytest.raises(InputError, match="severity"):
         evaluate(source="imagenet-vid", root=str(clean), severity=9, **asked)
     assert not (tmp_path / "results").exists()
+
+
+def test_a_dataset_that_is_built_anew_in_the_meantime_is_refused(tmp_path):
+    dataset = write_dataset(tmp_path)
+    found = built_input(str(dataset))
+    assert found.open(("snow", 5), None).info.corruption == "snow"
+    shutil.rmtree(dataset)
+    write_dataset(tmp_path, seed=1)
+    with pytest.raises(InputError, match="built has changed since this evaluation began"):
+        found.open(("snow", 5), None)
 
 
 def test_a_recipe_makes_the_same_frames_again(tmp_path):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 import torch
 
-from tests.eval.tiny_dataset import write_dataset, write_model
+from tests.eval.repeated import without_measured
+from tests.eval.tiny_dataset import NAN_METHOD, write_dataset, write_model
 from vidc.errors import InputError
 from vidc.eval import environment, plan, runner
 from vidc.eval.evaluate import evaluate
@@ -44,28 +43,19 @@ def asked(root, out, **changes):
     } | changes
 
 
-def scores(evaluation):
-    text = json.dumps(evaluation.results["cells"])
-    return json.loads(text, object_hook=lambda d: {k: v for k, v in d.items() if k != "measured"})
-
-
 @pytest.mark.slow
 def test_elsewhere_and_here_agree(elsewhere, tmp_path):
     write_dataset(tmp_path)
     write_model(tmp_path)
     serial = evaluate(**asked(tmp_path, tmp_path / "serial"))
     spread = evaluate(**asked(tmp_path, tmp_path / "elsewhere", **elsewhere))
-    assert scores(spread) == scores(serial)
-    assert len(scores(serial)) == 2
+    cells, wanted = (without_measured(each.results["cells"]) for each in (spread, serial))
+    assert cells == wanted
+    assert len(wanted) == 2
     files = [each.folder / "predictions.parquet" for each in (spread, serial)]
     assert files[0].read_bytes() == files[1].read_bytes()
     # A mistake in a worker arrives as the same sentence.
-    (tmp_path / "mine.py").write_text(
-        "from vidc.eval.methods.base import Method\n"
-        "class Bad(Method):\n"
-        "    def refine(self, outputs):\n"
-        "        return outputs.logits * float('nan')\n"
-    )
+    (tmp_path / "mine.py").write_text(NAN_METHOD)
     bad = {"columns": [f"{tmp_path / 'mine.py'}:Bad"], "seeds": 1}
     with pytest.raises(InputError, match=r"column Bad@bn .* in video v0"):
         evaluate(**asked(tmp_path, tmp_path / "bad", **elsewhere, **bad))
@@ -91,19 +81,26 @@ def test_cells_share_the_cores(device, options, workers, threads, monkeypatch):
     assert plan.network_threads(given, workers) == threads
 
 
+def planned(root):
+    """Options of an evaluation that is only planned, on a CPU, whose threads are part of it."""
+    model = f"{root / 'tiny.py'}:network"
+    return Options(datasets=(str(root / "built"),), model=model, device="cpu")
+
+
 def test_another_number_of_threads_is_another_run(tmp_path, monkeypatch):
     write_dataset(tmp_path)
     write_model(tmp_path)
-    few = {"columns": "source", "seeds": 1}
-    alone = evaluate(**asked(tmp_path, tmp_path / "out", **few))
-    monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
-    assert evaluate(**asked(tmp_path, tmp_path / "out", **few)).folder != alone.folder
+    options = planned(tmp_path)
+    name = plan.make_plan(options).folder.path
+    threads = torch.get_num_threads()
+    monkeypatch.setattr(torch, "get_num_threads", lambda: threads + 1)
+    assert plan.make_plan(options).folder.path != name
 
 
 def test_another_torch_is_another_run(tmp_path, monkeypatch):
     write_dataset(tmp_path)
     write_model(tmp_path)
-    options = Options(datasets=(str(tmp_path / "built"),), model=f"{tmp_path / 'tiny.py'}:network")
+    options = planned(tmp_path)
     name = plan.make_plan(options).folder.path
     assert plan.make_plan(options).folder.path == name
     monkeypatch.setattr(torch, "__version__", "99.0.0")
@@ -134,6 +131,11 @@ def test_rays_gpus_are_not_this_machines(asked, gpus, device, here, monkeypatch)
     assert plan._device(options) == torch.device(device)
 
 
+def test_ray_gives_a_cell_one_gpu_where_nothing_is_said():
+    assert Options(engine="ray").gpus_of_a_cell == 1
+    assert Options(engine="ray", gpus_per_cell=0).gpus_of_a_cell == 0
+
+
 @pytest.mark.parametrize(("asked", "gpus"), [("cuda:1", 1), ("cuda", 0)])
 def test_a_gpu_that_ray_would_not_give(asked, gpus):
     with pytest.raises(InputError, match=f"--device {asked}: Ray chooses .* --gpus-per-cell"):
@@ -154,9 +156,9 @@ def test_a_cluster_without_gpus_is_told_at_once(tmp_path, monkeypatch):
         ray.shutdown()
 
 
-def test_a_finished_run_is_read_without_its_cluster(tmp_path, monkeypatch):
+def test_a_finished_run_is_read_without_its_cluster(tmp_path):
     # As many threads as Ray gives a cell: with another number the run would be another one.
-    monkeypatch.setattr("torch.get_num_threads", lambda: 1)
+    torch.set_num_threads(1)
     write_dataset(tmp_path)
     write_model(tmp_path)
     few = {"columns": "source", "seeds": 1}
@@ -195,7 +197,13 @@ def test_a_cell_leaves_the_callers_threads():
 
 
 @pytest.mark.parametrize(
-    ("option", "engine"), [({"workers": 2}, "processes"), ({"ray_address": "auto"}, "ray")]
+    ("option", "engine"),
+    [
+        ({"workers": 2}, "processes"),
+        ({"ray_address": "auto"}, "ray"),
+        ({"gpus_per_cell": 1}, "ray"),
+        ({"gpus_per_cell": 0, "engine": "processes"}, "ray"),
+    ],
 )
 def test_an_option_of_another_engine(option, engine):
     with pytest.raises(InputError, match=f"belongs to --engine {engine}"):

@@ -9,9 +9,18 @@ import torch
 from tests.eval.networks_to_adapt import settings, small_classifier
 from tests.eval.one_cell import run, settings_of
 from vidc.errors import InputError
-from vidc.eval.methods import COLUMNS, METHODS, Column, method_class, parse_columns
+from vidc.eval.methods import (
+    COLUMNS,
+    METHODS,
+    Column,
+    method_class,
+    method_settings,
+    parse_columns,
+)
 from vidc.eval.methods.base import Method
+from vidc.eval.methods.tent import Tent
 from vidc.eval.normalization import NORMALIZATIONS, with_normalization
+from vidc.eval.protocol import load_protocol
 
 MINE = """\
 from vidc.eval.methods.base import Method
@@ -89,6 +98,26 @@ def test_a_method_that_extends_a_shipped_one_has_its_settings(tmp_path):
     assert found["inherited"]["Mine@tbn"] == found["inherited"]["tent"]
     assert found["own"]["Mine@tbn"] != found["own"]["tent"]
     assert found["own"]["Mine@tbn"] == pytest.approx(found["own"]["tbn"], rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "sentence"),
+    [
+        (["custom.lr=fast"], "custom.lr .*: tent.lr must be a number from 0 to"),
+        (["custom.lr=-1"], "custom.lr .*: tent.lr must be a number from 0 to"),
+        (["custom.steps=true"], "custom.steps .*: tent.steps must be a whole number"),
+        (["custom.nesterov=true", "custom.momentum=0"], "tent.nesterov needs tent.momentum above"),
+    ],
+)
+def test_what_a_method_changes_of_a_shipped_one_is_checked_as_that_ones(
+    overrides, sentence, mine, tmp_path
+):
+    protocol = load_protocol("paper", overrides)
+    with pytest.raises(InputError, match=sentence):
+        method_settings(f"{tmp_path}/x.py:Mine", type("Mine", (Tent,), {}), protocol)
+    assert method_settings("tent", Tent, protocol) == protocol.settings("tent")
+    own = method_settings(f"{mine}:Doubtful", method_class(f"{mine}:Doubtful"), protocol)
+    assert own == protocol.custom
 
 
 @pytest.mark.parametrize(

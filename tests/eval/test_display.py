@@ -130,3 +130,11 @@ def test_nothing_is_drawn_where_there_is_no_terminal():
     end()
     display.clear()
     assert out.getvalue() == ""
+
+
+def test_it_draws_on_the_standard_error_of_now_and_not_of_its_import(monkeypatch, sized):
+    sized(200, 60)
+    now = Terminal()
+    monkeypatch.setattr("sys.stderr", now)
+    Display(NAMES).show(table((10.0, 20.0), (30.0, 40.0)))
+    assert any("Snow" in line for line in now.screen())

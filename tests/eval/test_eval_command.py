@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import inspect
 import json
+import os
+import re
 import shutil
 import subprocess
 import sys
@@ -14,11 +17,15 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from tests.eval.tiny_dataset import write_dataset, write_model
+from tests.eval.repeated import without_measured
+from tests.eval.tiny_dataset import NAN_METHOD, write_dataset, write_model
+from vidc.classes import class_list
 from vidc.errors import InputError
 from vidc.eval.__main__ import main
 from vidc.eval.evaluate import evaluate
+from vidc.eval.inputs import About, BuiltInput
 from vidc.eval.options import Options, parse
+from vidc.eval.plan import make_plan
 from vidc.eval.results import RunFolder
 
 torch.set_num_threads(1)
@@ -48,13 +55,6 @@ def command(made, tmp_path, capsys):
 
 def read(folder):
     return json.loads((folder / "results.json").read_text())
-
-
-def without_measured(value):
-    if isinstance(value, dict):
-        left_out = ("measured", "environment", "command")
-        return {k: without_measured(each) for k, each in value.items() if k not in left_out}
-    return [without_measured(each) for each in value] if isinstance(value, list) else value
 
 
 def test_a_run_prints_the_table_and_leaves_its_files(command, made):
@@ -279,6 +279,13 @@ def refused(command, what, *words, datasets=None):
         (["--order", "shuffeld"], "did you mean 'shuffled'"),
         (["--engine", "rey"], "did you mean 'ray'"),
         (["--seeds", "0"], "--seeds is 0"),
+        (["--seeds", "1000000000"], "--seeds is 1000000000: give at most 1000"),
+        (["--batch", "0"], "--batch is a setting .* --set stream.batch=N"),
+        (["--batch-size=8"], "--batch-size is a setting .* --set stream.batch=N"),
+        (["--gpus-per-cell", "3"], "--gpus-per-cell belongs to --engine ray"),
+        (["--engine", "ray", "--gpus-per-cell", "nan"], "--gpus-per-cell is nan: give a number"),
+        (["--engine", "ray", "--gpus-per-cell", "inf"], "--gpus-per-cell is inf: give a number"),
+        (["--engine", "ray", "--gpus-per-cell", "-1"], "--gpus-per-cell is -1.0: give a number"),
         (["--threads", "0"], "--threads is 0"),
         (["--device", "tpu"], "--device tpu is not known"),
         (["--source", "imagenet-vid"], "--source and --root belong together"),
@@ -290,6 +297,117 @@ def refused(command, what, *words, datasets=None):
 )
 def test_bad_options_are_told_in_one_sentence(command, tmp_path, words, what):
     refused(command, what, *words)
+    assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"severity": "5"}, "severity must be a whole number, not str"),
+        ({"severity": ["5"]}, "severity must be a whole number, not str"),
+        ({"severity": True}, "severity must be a whole number, not bool"),
+        ({"model": read}, "model must be a name or 'FILE.py:FUNCTION', not function"),
+        ({"columns": None}, "columns must be text, not NoneType"),
+        ({"datasets": None}, "datasets must be text, not NoneType"),
+        ({"datasets": ["here", None]}, "datasets must be text, not NoneType"),
+        ({"out": None}, "out must be text, not NoneType"),
+        ({"seeds": "2"}, "seeds must be a whole number, not str"),
+        ({"engine": "ray", "gpus_per_cell": "1"}, "gpus_per_cell must be a number, not str"),
+        ({"amp": "no"}, "amp must be True or False, not str"),
+    ],
+)
+def test_python_is_told_of_an_argument_of_the_wrong_type(
+    arguments, sentence, made, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=sentence):
+        evaluate(**{"datasets": made[0], "model": made[1]} | arguments)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_python_takes_one_value_or_several_and_paths_as_well(made, tmp_path):
+    asked = {"model": made[1], "settings": SMALL[1], "limit_frames": 4, "out": tmp_path}
+    one = evaluate(Path(made[0]), corruptions="snow", severity=5, columns="source", **asked)
+    same = evaluate([made[0]], corruptions=["snow"], severity=[5], columns=("source",), **asked)
+    assert same.folder == one.folder
+
+
+def test_help_says_where_clean_is_measured_without_being_asked_for(capsys):
+    built = (("clean", 0), ("snow", 5))
+    classes = class_list("imagenet-vid")
+    for name, wanted in (("lasot-c", built[1:]), ("lasot-c-sample", built)):
+        about = About(name, name, "val", classes, "fingerprint", complete=True)
+        assert tuple(BuiltInput(about, built).corruptions((), ())) == wanted
+    with pytest.raises(SystemExit):
+        parse(["--help"])
+    assert "default: all that are there but clean (sample: all)\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("method", "sentence"),
+    [
+        ("MyMethdo", "did you mean 'MyMethod'"),
+        ("NotOne", "NotOne is not a subclass of"),
+        ("Mine", r"custom.lr \(of .*mine.py:Mine\): tent.lr must be a number from 0 to"),
+    ],
+)
+def test_a_class_that_does_not_fit_is_told_before_anything_is_written(
+    command, made, tmp_path, method, sentence
+):
+    mine = tmp_path / "mine.py"
+    source = Path(made[1].replace("tiny.py:network", "mine.py")).read_text()
+    more = "\n\nclass NotOne:\n    pass\n\n\nclass Mine(Tent):\n    pass\n"
+    mine.write_text(f"from vidc.eval.methods.tent import Tent\n{source}{more}")
+    refused(command, sentence, "--columns", f"{mine}:{method}", "--set", "custom.lr=fast")
+    assert list(tmp_path.iterdir()) == [mine]
+
+
+@pytest.mark.parametrize(
+    ("column", "sentence"),
+    [
+        ("tbn", "no BatchNorm2d layer, so TBN"),
+        ("unmix_tns", "no BatchNorm2d layer, so UnMixTNS"),
+        ("tent@bn", "TENT has nothing to adapt"),
+    ],
+)
+def test_a_network_without_the_layers_is_told_before_anything_is_written(
+    command, made, tmp_path, column, sentence
+):
+    model = tmp_path / "bare.py"
+    text = Path(made[1].rpartition(":")[0]).read_text()
+    model.write_text(re.sub(r"nn\.BatchNorm2d\(\d\)", "nn.Identity()", text))
+    refused(command, sentence, "--model", f"{model}:network", "--columns", column)
+    assert list(tmp_path.iterdir()) == [model]
+
+
+def test_a_users_method_starts_only_where_its_cell_runs(made, tmp_path):
+    mine = tmp_path / "mine.py"
+    mine.write_text(
+        "from vidc.eval.methods.base import Method\n\n\nclass Mine(Method):\n"
+        "    def setup(self):\n        raise RuntimeError('no such device')\n"
+    )
+    options = Options(datasets=(made[0],), model=made[1], columns=(f"{mine}:Mine@tbn",))
+    assert len(make_plan(options).cells) == 2
+
+
+@pytest.mark.parametrize("option", ["--columns", "--model"])
+def test_a_file_of_the_users_that_cannot_be_read_is_told(command, tmp_path, monkeypatch, option):
+    mine = tmp_path / "mine.py"
+    mine.write_text("")
+    read_bytes = Path.read_bytes
+
+    def locked(path):
+        if path == mine:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return read_bytes(path)
+
+    monkeypatch.setattr(Path, "read_bytes", locked)
+    refused(command, r"mine\.py cannot be read .*: Permission denied", option, f"{mine}:Mine")
+    assert list(tmp_path.iterdir()) == [mine]
+
+
+def test_a_file_name_that_no_disk_could_hold_is_told(command, tmp_path):
+    refused(command, "cannot be read .*: File name too long", "--columns", f"{'x' * 300}.py:Mine")
     assert not (tmp_path / "results").exists()
 
 
@@ -323,12 +441,7 @@ def test_a_class_list_that_the_model_does_not_know_is_told(command, made, tmp_pa
 
 
 def test_a_method_that_returns_nan_leaves_nothing_behind(command, tmp_path):
-    (tmp_path / "bad.py").write_text(
-        "from vidc.eval.methods.base import Method\n"
-        "class Bad(Method):\n"
-        "    def refine(self, outputs):\n"
-        "        return outputs.logits * float('nan')\n"
-    )
+    (tmp_path / "bad.py").write_text(NAN_METHOD)
     mine = f"{tmp_path / 'bad.py'}:Bad@tbn"
     refused(command, "column Bad@tbn .* at batch 0 .*, in video v0", "--columns", mine)
     assert list((tmp_path / "results").iterdir()) == []

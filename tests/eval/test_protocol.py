@@ -115,16 +115,19 @@ def test_a_file_without_a_base_is_over_the_paper(tmp_path):
         ("tnet.lr=3", "did you mean 'tent'"),
         ("tent", "write it as section.key=value"),
         ("tent.lr", "write it as section.key=value"),
-        ("tent.lr=-1", "tent.lr must be a number, at least 0"),
-        ("tent.lr=inf", "tent.lr must be a number, at least 0"),
-        ("tent.lr=nan", "tent.lr must be a number, at least 0"),
-        ("tent.lr=fast", "tent.lr must be a number, at least 0"),
-        ("tent.steps=1.5", "tent.steps must be a whole number, at least 1"),
-        ("tent.steps=true", "tent.steps must be a whole number, at least 1"),
+        ("tent.lr=-1", "tent.lr must be a number from 0 to 1000000"),
+        ("tent.lr=inf", "tent.lr must be a number from 0 to 1000000"),
+        ("tent.lr=nan", "tent.lr must be a number from 0 to 1000000"),
+        ("tent.lr=fast", "tent.lr must be a number from 0 to 1000000"),
+        ("tent.steps=1.5", "tent.steps must be a whole number from 1 to 65536"),
+        ("tent.steps=true", "tent.steps must be a whole number from 1 to 65536"),
         ("tent.nesterov=1", "tent.nesterov must be true or false"),
-        ("unmix_tns.tau=0", "unmix_tns.tau must be a number, above 0"),
+        ("unmix_tns.tau=0", "unmix_tns.tau must be a number above 0 and at most 1000000"),
         ("unmix_tns.alpha=1.5", "unmix_tns.alpha must be a number from 0 to 1"),
-        ("stream.batch=0", "stream.batch must be a whole number, at least 1"),
+        ("stream.batch=0", "stream.batch must be a whole number from 1 to 65536"),
+        ("unmix_tns.components=9999999999", "components must be a whole number from 1 to 65536"),
+        ("tent.lr=1e300", "tent.lr must be a number from 0 to 1000000"),
+        ("lame.floor=0", "lame.floor must be a number above 0 and at most 1"),
         ("head.map=mean", "head.map must be one of sum, max, imagenet"),
     ],
 )
@@ -132,6 +135,17 @@ def test_wrong_overrides_are_told_in_a_sentence(override, sentence):
     with pytest.raises(InputError, match=sentence) as caught:
         load_protocol("paper", [override])
     assert override.partition("=")[0].split(".")[0] in str(caught.value)
+
+
+def test_every_number_has_a_bound_that_a_float32_can_hold():
+    """Infinity and NaN are below none."""
+    paper = load_protocol("paper").as_dict()
+    for section in SECTIONS:
+        for key, value in paper[section].items():
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                for beyond in ("1000001", "1e300", "inf", "nan"):
+                    with pytest.raises(InputError, match=f"{section}.{key} must be a"):
+                        load_protocol("paper", [f"{section}.{key}={beyond}"])
 
 
 @pytest.mark.parametrize(

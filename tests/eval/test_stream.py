@@ -8,6 +8,7 @@ import time
 from collections import Counter
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 import torch
 from hypothesis import given, settings
@@ -16,11 +17,14 @@ from PIL import Image
 from torchvision.transforms._presets import ImageClassification
 
 from tests.eval.memory_source import memory_source
+from tests.eval.tiny_dataset import write_dataset
 from tests.reference import pictures
 from vidc.errors import InputError
 from vidc.eval.models import Preprocessing
 from vidc.eval.pixels import ToDevice, fitted
 from vidc.eval.stream import BATCHES_AHEAD, Stream, scored_frames, shuffled
+from vidc.images import Encoding
+from vidc.reading import load
 
 MEMBERS = ((0,), (1,), (2,), ())
 AS_STORED = Preprocessing(resize=None, crop=16)
@@ -120,9 +124,13 @@ def test_only_a_few_batches_are_made_ahead():
     source = memory_source(videos=40, frames=4)
     batches = stream_of(source, batch=2).batches()
     next(batches)
-    time.sleep(0.3)
-    # One in the consumer's hands, the full queue, one waiting for its place.
-    assert len(source.asked) <= 2 * (1 + BATCHES_AHEAD + 1)
+    # Batches of two frames: the one in the consumer's hands, and four that are made ahead of it.
+    made = 2 * (1 + BATCHES_AHEAD)
+    assert made == 10
+    while len(source.asked) < made:
+        time.sleep(0.01)
+    time.sleep(0.2)  # in which a stream without a limit would go on
+    assert len(source.asked) == made
     batches.close()
 
 
@@ -190,6 +198,30 @@ def test_jpeg_files_decoded_on_the_device_are_the_decoded_frames():
     assert got.is_contiguous(memory_format=torch.channels_last)
     level = float(to_device._scale.max())
     assert (got - expected).abs().max() <= 3 * level
+
+
+def test_a_stream_of_files_hands_over_what_is_stored_and_the_device_decodes_it(tmp_path):
+    dataset = write_dataset(tmp_path, encoding=Encoding("jpeg", 95, "444"))
+    reader = load(dataset, "snow")
+    scored = shuffled(scored_frames(reader.labels(), reader.info.classes.imagenet, "any"), 1)
+    preprocessing = Preprocessing(resize=None, crop=32)
+    shards = sorted((dataset / "data" / "snow").iterdir())
+    stored = [
+        image["bytes"] for shard in shards for image in pq.read_table(shard)["image"].to_pylist()
+    ]
+    of_files, of_pixels = (
+        list(Stream(reader, scored, 4, preprocessing, files=files).batches(1))
+        for files in (True, False)
+    )
+    assert [(each.number, each.start, each.stop) for each in of_files] == [
+        (each.number, each.start, each.stop) for each in of_pixels
+    ]
+    handed_over = [file for batch in of_files for file in batch.images]
+    assert handed_over == [stored[position] for position in scored.positions[4:]]
+    to_device = ToDevice(preprocessing, torch.device("cpu"))
+    level = float(to_device._scale.max())
+    for files, pixels in zip(of_files, of_pixels, strict=True):
+        assert (to_device(files.images) - to_device(pixels.images)).abs().max() <= 3 * level
 
 
 def test_files_that_cannot_be_decoded_on_the_device_are_refused():

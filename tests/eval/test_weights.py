@@ -1,6 +1,7 @@
 """Loading networks and weights, and the sentences for those that do not fit."""
 
 import copy
+import dataclasses
 import io
 import re
 import urllib.error
@@ -19,6 +20,8 @@ from vidc.eval.models import Classifier, Preprocessing, load_model, make_classif
 from vidc.eval.weights import _of_file, _preprocessing, weights_sha256, wrap
 
 USER = """\
+import functools
+
 import torch
 from torch import nn
 from vidc.eval.models import Preprocessing
@@ -44,6 +47,30 @@ def wrongly_described():
     network = plain()
     network.preprocessing = "bilinear"
     return network
+
+
+no_function = 3
+made_already = plain()
+
+
+def of_a_size(size):
+    return nn.Linear(3, size)
+
+
+def mistaken():
+    return of_a_size()
+
+
+def with_defaults(size=4, *rest, **more):
+    return nn.Linear(3, size)
+
+
+partly = functools.partial(of_a_size, 4)
+
+
+class Kind(nn.Linear):
+    def __init__(self):
+        super().__init__(3, 4)
 """
 
 
@@ -88,6 +115,20 @@ def test_a_file_is_preprocessed_for_as_torchvision_published_it(name, entry):
     assert _of_file(f"some/folder/{name}", entries) is entries[entry]
     shorter = {"IMAGENET1K_V1": 256, "IMAGENET1K_V2": 232}[entry]  # of their published transforms
     assert _preprocessing(_of_file(name, entries)).resize == shorter
+
+
+@pytest.mark.parametrize("name", ["googlenet", "inception_v3"])
+def test_a_file_of_published_weights_is_used_as_torchvision_uses_them(name, tmp_path, monkeypatch):
+    torch.manual_seed(0)
+    state = torchvision.models.get_model(name, weights=None, init_weights=False).state_dict()
+    entry = torchvision.models.get_model_weights(name).DEFAULT
+    torch.save(state, tmp_path / entry.url.rpartition("/")[2])
+    monkeypatch.setattr(type(entry), "get_state_dict", lambda *_, **__: state)
+    published = load_model(name, entry.name)
+    from_file = load_model(name, str(tmp_path / entry.url.rpartition("/")[2]))
+    x = torch.randn(1, 3, 96, 96)
+    assert torch.equal(from_file.backbone(x), published.backbone(x))
+    assert from_file.sha256 == published.sha256
 
 
 @pytest.mark.parametrize("wrapper", [None, "state_dict", "model"])
@@ -173,6 +214,32 @@ def test_a_file_that_holds_no_state_dict(tmp_path):
         load_model("resnet18", str(tmp_path / "w.pth"))
 
 
+LINEAR = """\
+from torch import nn
+
+
+def network():
+    return nn.Linear(2, 2)
+"""
+ODD = {
+    "sparse": lambda: torch.eye(2).to_sparse(),
+    "of compressed rows": lambda: torch.eye(2).to_sparse_csr(),
+    "quantized": lambda: torch.quantize_per_tensor(torch.eye(2), 0.1, 0, torch.qint8),
+    "without values": lambda: torch.zeros(2, 2, device="meta"),
+    "of packed bits": lambda: torch.zeros(2, 2, dtype=torch.uint8).view(torch.bits8),
+}
+
+
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.filterwarnings("ignore")  # torch's own, of what it may change one day
+def test_tensors_that_no_network_can_take_over(odd, tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(LINEAR, "utf-8")
+    torch.save({"weight": ODD[odd](), "bias": torch.zeros(2)}, tmp_path / "w.pth")
+    with pytest.raises(InputError, match="holds weight sparse, quantized or without values"):
+        load_model(f"{file}:network", str(tmp_path / "w.pth"))
+
+
 def test_no_network_says_what_to_do(monkeypatch, tmp_path):
     def no_network(*_, **__):
         raise urllib.error.URLError("no route to host")
@@ -201,30 +268,30 @@ def test_unknown_names_suggest_the_nearest():
         load_model("resnet50", "IMAGENET1K_V3")
 
 
-def test_preprocessing_is_the_weights_own(monkeypatch):
-    """Against torchvision's own transform object, for weights that differ in every number."""
+def test_preprocessing_is_the_weights_own():
+    """Against torchvision's own transform object, for weights that have none of our defaults."""
+    weights = torchvision.models.EfficientNet_V2_L_Weights.IMAGENET1K_V1
+    transform, found = weights.transforms(), _preprocessing(weights)
+    assert [found.resize] == transform.resize_size
+    assert [found.crop] == transform.crop_size
+    assert found.interpolation == transform.interpolation.value
+    assert list(found.mean) == list(transform.mean)
+    assert list(found.std) == list(transform.std)
+    ours = dataclasses.asdict(Preprocessing())
+    assert all(value != ours[name] for name, value in dataclasses.asdict(found).items())
+
+
+def test_a_network_by_name_has_the_preprocessing_of_its_weights(monkeypatch):
     monkeypatch.setattr(
         "torchvision.models._api.WeightsEnum.get_state_dict",
         lambda self, *_, **__: torchvision.models.get_model("efficientnet_b1").state_dict(),
     )
-    transform = torchvision.models.EfficientNet_B1_Weights.IMAGENET1K_V1.transforms()
     found = load_model("efficientnet_b1").preprocessing
-    assert (found.resize, found.crop) == (256, 240)
-    assert found.interpolation == "bicubic"
-    assert list(found.mean) == transform.mean
-    assert list(found.std) == transform.std
+    assert found == Preprocessing(resize=256, crop=240, interpolation="bicubic")
     assert "shorter side to 256 (bicubic), centre crop of 240" in found.describe()
 
 
-def test_the_samples_classifier_has_its_own_outputs_and_weights():
-    model = load_model("sample")
-    assert model.outputs is not None
-    for name in ("imagenet-vid", "lasot"):
-        classifier = make_classifier(model, class_list(name), "sum")
-        size = model.preprocessing.crop
-        logits = classifier(torch.zeros(1, 3, size, size)).logits
-        known = [wnid for wnid in class_list(name).wnids if wnid in model.outputs]
-        assert logits.shape == (1, len(known))
+def test_the_samples_classifier_takes_no_other_weights():
     with pytest.raises(InputError, match="has its own weights"):
         load_model("sample", "IMAGENET1K_V1")
 
@@ -250,11 +317,24 @@ def test_a_users_network(user, tmp_path):
         ("wrong", "returned int, not a torch.nn.Module"),
         ("wrongly_described", "must be a vidc.eval.models.Preprocessing"),
         ("plane", "did you mean 'plain'"),
+        ("no_function", "must be a function that returns the network and needs no argument"),
+        ("made_already", "must be a function that returns the network and needs no argument"),
+        ("of_a_size", "must be a function that returns the network and needs no argument"),
     ],
 )
 def test_wrong_user_networks(user, function, sentence):
     with pytest.raises(InputError, match=sentence):
         load_model(f"{user}:{function}")
+
+
+def test_a_mistake_inside_the_users_function_stays_the_users(user):
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'size'"):
+        load_model(f"{user}:mistaken")
+
+
+@pytest.mark.parametrize("function", ["with_defaults", "partly", "Kind"])
+def test_whatever_needs_no_argument_can_make_the_network(user, function):
+    assert load_model(f"{user}:{function}").backbone is not None
 
 
 def test_a_class_list_that_does_not_match_the_outputs(user):

@@ -43,6 +43,14 @@ class MyMethod(Method):
     def refine(self, outputs):
         return (outputs.logits / 2).softmax(1)
 """
+NAN_METHOD = """
+from vidc.eval.methods.base import Method
+
+
+class Bad(Method):
+    def refine(self, outputs):
+        return outputs.logits * float("nan")
+"""
 
 
 def write_tree(root: Path) -> Path:

@@ -8,26 +8,25 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from vidc.corruptions import Key, corrupt
-from vidc.corruptions import snow as snow_module
-from vidc.corruptions.snow import SEVERITIES
+from vidc.corruptions import Key, corrupt, lattice
+from vidc.corruptions.lattice import Axis, Field
 
 SIZE = (720, 1280)
 
 
 def snow(severity: int, key: Key) -> NDArray[np.float64]:
     """The values on the lattice that a large frame's snow is cut from."""
-    drawn: list[NDArray[np.float64]] = []
-    made = snow_module.blurred_flakes
+    seen: list[NDArray[np.float64]] = []
+    interpolate = lattice.interpolate
 
-    def spy(normals: NDArray[np.float32], *rest: object) -> object:
-        c = SEVERITIES[severity - 1]
-        drawn.append(c.loc + c.scale * normals.astype(np.float64).ravel())
-        return made(normals, *rest)  # type: ignore[arg-type]
+    def spy(points: NDArray[np.float64], rows: Axis, columns: Axis) -> Field:
+        seen.append(points)
+        return interpolate(points, rows, columns)
 
-    with mock.patch.object(snow_module, "blurred_flakes", spy):
+    with mock.patch.object(lattice, "interpolate", spy):
         corrupt(np.zeros((*SIZE, 3), np.uint8), "snow", severity, key)
-    return drawn[0]
+    # Every strip is cut from the same lattice; its last two rows and columns are zeros, not draws.
+    return seen[0][:-2, :-2].ravel()
 
 
 def gaussian_noise(severity: int, key: Key) -> NDArray[np.float64]:
@@ -45,8 +44,12 @@ def distance(values: NDArray[np.float64], mean: float, deviation: float) -> floa
 
 
 def distance_in_levels(levels: NDArray[np.float64], sigma: float) -> float:
-    """The same for floor(sigma·n), compared between whole levels, saturated ones left out."""
+    """The same for floor(sigma·n), compared between whole levels, the highest one left out.
+
+    The highest level holds all that saturates there. What saturates at the lowest one lies below
+    the next level in any case.
+    """
     values, counts = np.unique(levels, return_counts=True)
-    inner = slice(0, -1)  # above the last level lies all the rest
+    inner = slice(0, -1)
     exact = ndtr((values + 1) / sigma)
     return float(np.abs(np.cumsum(counts) / levels.size - exact)[inner].max())

@@ -1,6 +1,8 @@
 """The evaluator's own files: every evaluation ends with a report that can be made again."""
 
+import html
 import json
+import shlex
 
 import pytest
 import torch
@@ -31,7 +33,8 @@ def test_an_evaluation_ends_with_a_report_that_can_be_made_again(tmp_path, capsy
     assert frames.position.tolist() == list(range(len(frames)))  # v5, the unlabelled one, is last
 
     first = page.read_bytes()
-    assert json.loads((folder / "results.json").read_text())["command"][0].encode() in first
+    command = json.loads((folder / "results.json").read_text())["command"]
+    assert f"<code>{shlex.join(command)}</code>" in html.unescape(first.decode())
     assert (folder / "figures" / "table.tex").read_text() == (folder / "table.tex").read_text()
     assert main(["report", str(folder), "--no-figures"]) == 0
     assert page.read_bytes() == first

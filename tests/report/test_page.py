@@ -5,22 +5,24 @@ import hashlib
 import json
 import re
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import pytest
 
 from tests.report.generated import Shape, write_run
 from vidc.eval.report import write
+from vidc.eval.report.page import pictures_a_cell
 
 EVIL = "<script>alert(1)</script>"
 SMALL = Shape(videos=6, frames=240, columns=("source", "tbn", "unmix_tns"))
 
 
 class Page(HTMLParser):
-    """Tags with their attributes, tables as rows of texts, and the text of each tag kind."""
+    """Tags with their attributes, and tables as rows of texts."""
 
     def __init__(self, html):
         super().__init__()
-        self.tags, self.rows, self.texts = [], [], {}
+        self.tags, self.rows = [], []
         self._open = []
         self.feed(html)
 
@@ -37,8 +39,6 @@ class Page(HTMLParser):
             pass
 
     def handle_data(self, text):
-        for tag in set(self._open):
-            self.texts.setdefault(tag, []).append(text)
         if {"td", "th"} & set(self._open) and self.rows and self.rows[-1]:
             self.rows[-1][-1] += text
 
@@ -222,6 +222,31 @@ def test_two_runs_of_one_name_are_told_apart(tmp_path):
     assert [run["label"] for run in payload(html)["runs"]] == ["generated (1)", "generated (2)"]
 
 
+@pytest.mark.parametrize(
+    ("corruptions", "opened"),
+    [
+        ([("clean", "rain", "snow")], "Rain"),
+        ([("clean", "rain", "snow"), ("clean", "snow")], "Snow"),  # rain is in one run only
+        ([("clean", "rain"), ("clean", "snow")], "Rain"),  # clean is in both, but not corrupted
+        ([("clean",), ("clean",)], "Clean"),
+    ],
+)
+def test_the_page_opens_at_a_corruption_that_most_runs_hold(tmp_path, corruptions, opened):
+    shapes = [
+        Shape(videos=2, frames=20, columns=("source",), corruptions=names) for names in corruptions
+    ]
+    html, _ = make(tmp_path, *shapes)
+    assert re.findall(r"<option[^>]* selected>(.*?)</option>", html) == [opened]
+
+
+@pytest.mark.parametrize(
+    ("cells", "pictures"), [([1], 12), ([4], 12), ([3, 2], 9), ([40, 8], 1), ([60, 60], 1)]
+)
+def test_the_cells_of_all_runs_share_48_pictures(cells, pictures):
+    runs = [SimpleNamespace(cells=range(number)) for number in cells]
+    assert pictures_a_cell(runs) == pictures
+
+
 def test_a_run_of_one_frame_and_one_column_has_a_page(tmp_path):
     shape = Shape(videos=1, frames=1, columns=("source",), corruptions=("snow",))
     html, _ = make(tmp_path, shape)
@@ -235,4 +260,15 @@ def test_many_cells_share_the_room_of_the_page(tmp_path):
     data = payload(html)
     assert len(data["views"]) == 60
     assert len(html) < 5_000_000
+    # 260,000 values, over two curves of each of 60 cells and 8 columns: 270 points a curve.
     assert {len(view["cells"][0]["curves"]["positions"]) for view in data["views"]} == {270}
+
+
+def test_videos_are_marked_as_far_as_the_page_has_room(tmp_path, monkeypatch):
+    shape = Shape(corruptions=("rain", "snow"), videos=40, frames=400, columns=("source",))
+    monkeypatch.setattr("vidc.eval.report.payload.STRETCHES", 80)
+    marked = payload(make(tmp_path / "marked", shape)[0])["views"]
+    assert [len(view["cells"][0]["stretches"]) for view in marked] == [40, 40]
+    monkeypatch.setattr("vidc.eval.report.payload.STRETCHES", 79)
+    unmarked = payload(make(tmp_path / "unmarked", shape)[0])["views"]
+    assert [view["cells"][0]["stretches"] for view in unmarked] == [None, None]
