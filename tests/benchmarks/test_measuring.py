@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 from benchmarks import readme
-from benchmarks.growth import Curve
+from benchmarks.curve import Curve
 from benchmarks.measuring import (
     Figure,
     Row,
     alternate,
     at_least,
     at_most,
+    command,
     from_json,
+    peak_memory,
     row,
     table,
     to_json,
@@ -63,6 +66,47 @@ def test_a_straight_curve_is_fitted_exactly():
     assert curve.line() == pytest.approx((2, 3))
 
 
+def test_a_crooked_curve_is_fitted_by_relative_distance():
+    """Least squares of relative distances by hand: the normal equations with weights 1/y²."""
+    x, y = np.array([1.0, 4.0, 16.0]), np.array([1.0, 9.0, 20.0])
+    design = np.stack([x, np.ones(3)], 1) / y[:, None]
+    by_hand = np.linalg.solve(design.T @ design, design.T @ np.ones(3))
+    curve = Curve("t", "n", "s", tuple(x), tuple(Figure((value,)) for value in y))
+    assert curve.line() == pytest.approx(by_hand)
+
+
+def test_memory_that_a_call_gives_back_is_counted():
+    small = peak_memory(lambda: None)
+    large = peak_memory(lambda: np.ones(25_000_000))
+    assert 190e6 < large - small < 220e6
+    assert peak_memory(lambda: None) < small + 20e6
+
+
+HEAVY = """
+import subprocess, sys, time
+
+held = b"x" * 100_000_000
+if sys.argv[1:] == ["below"]:
+    print("held", flush=True)
+    sys.stdin.read()
+else:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    other = subprocess.Popen([sys.executable, __file__, "below"], **pipes)
+    other.stdout.readline()
+    time.sleep(1)  # for the looks: both hold their memory now
+    other.communicate()
+"""
+
+
+def test_a_commands_processes_are_weighed_one_by_one_and_together(monkeypatch, tmp_path):
+    (tmp_path / "heavy.py").write_text(HEAVY)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    ran = command("heavy")
+    assert 100e6 < ran.largest < 150e6
+    assert 200e6 < ran.together < 300e6
+    assert ran.seconds > 1
+
+
 def test_the_longest_cell_decides_when_there_are_gpus_enough():
     assert makespan([5, 5, 5, 1, 1, 1], 1) == 18
     assert makespan([5, 5, 5, 1, 1, 1], 8) == 5
@@ -82,7 +126,8 @@ def test_a_frame_costs_six_networks():
 
 
 def test_a_shard_is_one_cores_work():
-    # 500 MB hold 3690 frames of 224 · 224 · 2.7 bytes: eleven videos of 317 or 318, or one of 2446.
+    # 500 MB hold 3690 frames of 224 · 224 · 2.7 bytes: eleven videos of 317 or 318, or one of
+    # 2446 or 2447.
     vid, lasot = (DATASETS[k].shards() for k in (0, 1))
     assert (len(vid), sum(vid)) == (51, 176_126)
     assert vid[0] == pytest.approx(11 * 317.5, abs=6)
@@ -96,6 +141,10 @@ def test_durations_are_for_people():
 
 def test_the_readme_says_what_was_measured_last():
     text = readme.README.read_text("utf-8")
-    assert "<!-- end performance -->" in text
-    assert "<!-- end scale -->" in text
     assert readme.rendered(text, readme.rows()) == text
+
+
+def test_a_readme_without_a_place_for_the_figures_is_told():
+    text = readme.README.read_text("utf-8").replace("<!-- scale: made by", "<!-- made by")
+    with pytest.raises(ValueError, match="scale"):
+        readme.rendered(text, readme.rows())

@@ -14,8 +14,9 @@ import pytest
 from tests.builders import trees
 from tests.eval.tiny_dataset import write_model
 from tests.faults import disks
-from tests.faults.counting import PARTS, TRIED
-from tests.faults.running import contents, count_changes, run
+from tests.faults.aiming import Aim
+from tests.faults.counting import LATE, PARTS, TRIED
+from tests.faults.running import contents, count_changes, start
 from tests.hub.conftest import clean, dataset, environment, hub  # noqa: F401 - fixtures
 
 THINGS = {
@@ -56,6 +57,12 @@ def several(request, record_property) -> Callable[[int, int], int]:
         return count
 
     return choose
+
+
+@pytest.fixture
+def aim(rng, record_property) -> Aim:
+    """Random moments to hit a command at; those that come too late are counted apart."""
+    return Aim(rng, lambda late: record_property(LATE, late))
 
 
 @pytest.fixture
@@ -108,8 +115,9 @@ def evaluating(building, tmp_path_factory) -> Undisturbed:
 
 def _undisturbed(command: str, words: list[str], folder: Path) -> Undisturbed:
     out = folder / "out"
-    started = time.monotonic()
-    run(command, [*words, "--out", out], folder).assert_well()
+    running = start(command, [*words, "--out", out], folder)
+    started = time.monotonic()  # from here on a hit finds it; the imports are behind it
+    running.end().assert_well()
     return Undisturbed(command, words, out, contents(out), time.monotonic() - started)
 
 
@@ -142,5 +150,7 @@ def disk(tmp_path) -> Iterator[disks.Disk]:
         made = disks.make(tmp_path / "disk")
     except subprocess.CalledProcessError as refused:
         pytest.skip(f"a disk cannot be mounted here: {refused.stderr.strip()}")
+    except FileNotFoundError as missing:
+        pytest.skip(f"a disk cannot be mounted here: there is no {missing.filename}")
     yield made
     made.remove()

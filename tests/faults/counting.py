@@ -16,6 +16,7 @@ FOLDER = "tests/faults/"
 PARTS = 16  # of a test that would take too long in one piece
 SEED = "fault_seed"
 TRIED = "faults tried"  # what a test that tries several faults records
+LATE = "faults that came too late"  # which found the command ended, and are tried again
 
 
 def cases(choices: Mapping[str, object] | Sequence[str], *short: str) -> list[object]:
@@ -65,21 +66,29 @@ def pytest_collection_modifyitems(config, items):
 def pytest_terminal_summary(terminalreporter, config):
     tried: Counter[str] = Counter()
     survived: Counter[str] = Counter()
+    late: Counter[str] = Counter()
     for outcome in ("passed", "failed", "error"):
         for report in terminalreporter.stats.get(outcome, []):
-            if not report.nodeid.startswith(FOLDER) or (outcome == "passed") != report.passed:
+            if not report.nodeid.startswith(FOLDER):
                 continue
             kind = Path(report.nodeid.partition("::")[0]).stem.removeprefix("test_")
-            count = dict(report.user_properties).get(TRIED, 1)
+            noted = dict(report.user_properties)
+            count = noted.get(TRIED, 1)
             tried[kind] += count
             survived[kind] += count if outcome == "passed" else 0
+            late[kind] += noted.get(LATE, 0)
     if not tried:
         return
     write = terminalreporter.write_line
     terminalreporter.section(f"faults (--fault-seed {config.option.fault_seed})")
     for kind in sorted(tried):
-        write(f"{kind.replace('_', ' '):28}{tried[kind]:5} tried{survived[kind]:5} survived")
-    write(f"{'in all':28}{tried.total():5} tried{survived.total():5} survived")
+        write(_line(kind.replace("_", " "), tried[kind], survived[kind], late[kind]))
+    write(_line("in all", tried.total(), survived.total(), late.total()))
+
+
+def _line(name: str, tried: int, survived: int, late: int) -> str:
+    came_late = f"   ({late} more came too late)" if late else ""
+    return f"{name:28}{tried:5} tried{survived:5} survived{came_late}"
 
 
 def pytest_generate_tests(metafunc):

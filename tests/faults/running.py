@@ -15,7 +15,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -49,6 +49,8 @@ INTERRUPTED = "interrupted; the same command continues where it stopped"
 # What changes a folder, by the names of Python's audit events.
 _CHANGES = ("open", "os.mkdir", "os.remove", "os.rename", "os.rmdir")
 _FOR_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
+# What the command line of a worker holds: of our own processes, and of Ray's on a task of ours.
+_WORKERS = ("vidc.processes", "ray::_run_task")
 
 
 @dataclass(frozen=True)
@@ -120,6 +122,32 @@ class Running:
         self.signal(signal.SIGCONT)
         return self.end()
 
+    def workers(self) -> list[psutil.Process]:
+        """The processes of its engine that are at work."""
+        return [each for each in self.family() if _is_worker(each)]
+
+
+def _is_worker(process: psutil.Process) -> bool:
+    try:
+        line = " ".join(process.cmdline())
+        return process.status() != psutil.STATUS_ZOMBIE and any(word in line for word in _WORKERS)
+    except psutil.NoSuchProcess:
+        return False
+
+
+@dataclass(frozen=True)
+class RunningAnew(Running):
+    """A command without a fork: ``python -m``."""
+
+    process: subprocess.Popen[bytes]
+
+    @property
+    def alive(self) -> bool:
+        return self.process.poll() is None
+
+    def end(self) -> Ended:
+        return Ended(self.process.wait(), self.errors.read_text())
+
 
 def start(
     command: str,
@@ -150,15 +178,32 @@ def run(command: str, words: Sequence[object], folder: Path, **how: bool) -> End
     return start(command, words, folder, **how).end()
 
 
-def interrupt_itself(command: str, words: Sequence[object], number: int, begun: Path) -> Ended:
-    """The command without a fork: ``python -m``, hit as soon as the folder ``begun`` is there."""
+def start_anew(
+    command: str, words: Sequence[object], folder: Path, settings: Mapping[str, str] | None = None
+) -> RunningAnew:
+    """Start a command in a Python of its own, with these settings in its environment."""
     line = [sys.executable, "-m", f"vidc.{command}", *map(str, words)]
-    process = subprocess.Popen(line, stderr=subprocess.PIPE, text=True, start_new_session=True)
-    while process.poll() is None and not (begun.is_dir() and any(begun.iterdir())):
+    errors = folder / "errors.txt"
+    with errors.open("w") as told, errors.with_name("said.txt").open("w") as said:
+        process = subprocess.Popen(
+            line,
+            stdout=said,
+            stderr=told,
+            start_new_session=True,
+            env=os.environ | (settings or {}),
+        )
+    return RunningAnew(process, errors)
+
+
+def interrupt_itself(
+    command: str, words: Sequence[object], folder: Path, number: int, begun: Path
+) -> Ended:
+    """The command without a fork, hit as soon as the folder ``begun`` is there."""
+    running = start_anew(command, words, folder)
+    while running.alive and not (begun.is_dir() and any(begun.iterdir())):
         time.sleep(0.002)
-    os.killpg(process.pid, number)
-    _, told = process.communicate()
-    return Ended(process.returncode, told)
+    running.signal(number, group=True)
+    return running.end()
 
 
 def count_changes(command: str, words: Sequence[object], folder: Path) -> int:
@@ -227,15 +272,19 @@ def _is_change(event, arguments, out) -> bool:
 
 
 def contents(folder: Path) -> dict[str, bytes | str]:
-    """Every file under a folder, hidden ones too; of result files all but what was measured."""
-    found: dict[str, bytes | str] = {}
-    for path in sorted(folder.rglob("*")):
-        if path.is_file():
-            data = path.read_bytes()
-            of_a_run = path.suffix == ".json" and path.name != "manifest.json"
-            name = path.relative_to(folder).as_posix()
-            found[name] = json.dumps(_repeatable(json.loads(data))) if of_a_run else data
-    return found
+    """All that is under a folder, hidden files too; of result files all but what was measured."""
+    paths = sorted(folder.rglob("*"))
+    return {path.relative_to(folder).as_posix(): _content(path) for path in paths}
+
+
+def _content(path: Path) -> bytes | str:
+    if path.is_symlink():
+        return f"a link to {path.readlink()}"
+    if path.is_dir():
+        return "a folder"
+    data = path.read_bytes()
+    of_a_run = path.suffix == ".json" and path.name != "manifest.json"
+    return json.dumps(_repeatable(json.loads(data))) if of_a_run else data
 
 
 def _repeatable(value):

@@ -18,8 +18,9 @@ pytestmark = pytest.mark.slow
 
 COMMANDS = ("build", "eval")
 BUILT = ("data/snow/val-00001-of-00004.parquet", "data/annotations/val-00001-of-00004.parquet")
-BUILT += ("data/snow", "manifest.json")
+BUILT += ("data/snow", "manifest.json", ".")
 CLEAN = ("Data/VID/val/car/000003.JPEG", "Data/VID/val/car")
+CLEAN += ("Annotations/VID/val/car/000003.xml", "Annotations/VID/val/car")
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -85,7 +86,7 @@ def test_a_log_on_a_full_disk(command, step_by_step, tmp_path):
     assert contents(tmp_path / "out") == left_alone.files
 
 
-@pytest.mark.parametrize("part", cases(CLEAN, CLEAN[0]))
+@pytest.mark.parametrize("part", cases(CLEAN, CLEAN[0], CLEAN[-1]))
 def test_clean_videos_that_may_not_be_read(part, step_by_step, videos, tmp_path):
     left_alone = step_by_step["build"]
     mine = shutil.copytree(videos, tmp_path / "mine")
@@ -97,7 +98,7 @@ def test_clean_videos_that_may_not_be_read(part, step_by_step, videos, tmp_path)
     assert contents(tmp_path / "out") == left_alone.files
 
 
-@pytest.mark.parametrize("part", cases(BUILT, BUILT[0]))
+@pytest.mark.parametrize("part", cases(BUILT, BUILT[0], BUILT[-1]))
 def test_a_dataset_that_may_not_be_read(part, building, evaluating, tmp_path):
     mine = shutil.copytree(building.folder, tmp_path / "mine")
     words = [str(mine), *evaluating.words[1:], "--out", tmp_path / "out"]

@@ -34,7 +34,9 @@ def is_whole(hub, dataset) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fault", cases(PASSING, "an upload cut off", "a slow drip"))
+@pytest.mark.parametrize(
+    "fault", cases(PASSING, "429 on the commit", "an upload cut off", "a slow drip")
+)
 def test_a_fault_that_passes_is_sat_out(hub, environment, dataset, fault):
     hub.faults.append(fault())
     done = build(["publish", dataset, NAME], environment())

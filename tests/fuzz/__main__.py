@@ -1,25 +1,28 @@
 """``python -m tests.fuzz 300``: the same properties for a given time, every reader alone.
 
-Each reader has a process of its own, which may take one gigabyte more than it has when it begins;
-an input that takes longer than a minute ends it with a traceback. What failed is kept in a file.
+Each reader has a process of its own. An input that takes more than a gigabyte is a failure, and one
+that takes longer than a minute ends it with a traceback. What failed is kept in a file.
 """
 
 from __future__ import annotations
 
 import argparse
-import faulthandler
 import itertools
-import resource
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
-GIGABYTE = 2**30
-LONGEST = 60.0  # seconds an input may take on a busy machine: nobody waits longer
+from tests.fuzz import bounds
+
 ROUND = 50  # inputs between looks at the clock
+SHOWN = 100  # lines of what a process said before it failed
+# How Python begins to tell why it ends.
+REASONS = ("Traceback", "Timeout (", "Fatal Python error")
 
 
 def main(words: list[str]) -> int:
@@ -46,10 +49,20 @@ def _in_process(name: str, seconds: float) -> int:
         code = subprocess.run(command, stderr=said).returncode
         if code:
             said.seek(0)
-            # The traceback comes first; the input that hypothesis shows after it can be endless.
-            lines = [line.rstrip()[:200] for line in itertools.islice(said, 100)]
-            print(*lines, f"{name} ended with {code}", sep="\n", flush=True)
+            lines = [line.rstrip()[:200] for line in said]
+            print(*from_the_reason_on(lines), f"{name} ended with {code}", sep="\n", flush=True)
     return code
+
+
+def from_the_reason_on(lines: Sequence[str]) -> list[str]:
+    """The first line, which names the file that is kept, and the traceback.
+
+    Before it are the image libraries' lines, and the input that hypothesis shows after it can be
+    endless.
+    """
+    reasons = (at for at, line in enumerate(lines) if any(word in line for word in REASONS))
+    start = next(reasons, 1)
+    return [*lines[:1], *lines[start : start + SHOWN]]
 
 
 def fuzz(name: str, seconds: float) -> int:
@@ -60,12 +73,14 @@ def fuzz(name: str, seconds: float) -> int:
     from tests.fuzz.readers import READERS
 
     folder = Path(tempfile.mkdtemp(prefix="vidc-fuzz-"))
+    last = folder / "last-input"
+    print(f"an input that ends this process is kept in {last}", file=sys.stderr)
     reader = READERS[name](folder)
     for data in reader.valid:
         reader.read(data)  # so that what is imported on the way counts for no input
-    before = _limit_memory()
+    bounds.keep_the_machine_alive()
+    before = highest = bounds.peak()
     seen: Counter[str] = Counter()
-    last = folder / "last-input"
 
     @settings(
         max_examples=ROUND,
@@ -76,34 +91,21 @@ def fuzz(name: str, seconds: float) -> int:
     )
     @given(reader.inputs)
     def attempt(data: bytes) -> None:
+        nonlocal highest
         last.write_bytes(data)
-        faulthandler.dump_traceback_later(LONGEST, exit=True)
         seen[outcome(reader, data)] += 1
+        highest = max(highest, bounds.peak())
 
-    print(f"an input that ends this process is kept in {last}", file=sys.stderr)
     until = time.monotonic() + seconds
     for number in itertools.count():
         seed(time.time_ns() + number)(attempt)()
-        faulthandler.cancel_dump_traceback_later()
         if time.monotonic() > until:
             break
-    grown = (_peak() - before) / 2**20
+    shutil.rmtree(folder)
     tried = sum(seen.values())
     counts = f"{tried:8,} {seen['value']:8,} {seen['refused']:8,}"
-    print(f"{name:30} {counts} {grown:5.0f} MB", flush=True)
+    print(f"{name:30} {counts} {(highest - before) / 2**20:5.0f} MB", flush=True)
     return 0
-
-
-def _limit_memory() -> int:
-    """Allow a gigabyte more than there is; the peak so far."""
-    fields = Path("/proc/self/statm").read_text().split()
-    now = int(fields[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (now + GIGABYTE, now + GIGABYTE))
-    return _peak()
-
-
-def _peak() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import copy
 import io
 import json
 import struct
+import zipfile
 import zlib
 from collections.abc import Sequence
 from typing import Any
@@ -152,6 +153,47 @@ def damaged_safetensors(draw: st.DrawFn, valid: Sequence[bytes]) -> bytes:
     header = changed(draw, json.loads(data[8 : 8 + length]))
     text = json.dumps(header).encode()
     return struct.pack("<Q", len(text)) + text + data[8 + length :]
+
+
+# What a pickle of tensors is made of: the makers that torch lets in, sizes, and what joins them.
+_MAKERS = (
+    *("tensor_v2", "parameter", "sparse_tensor", "qtensor", "meta_tensor_no_storage"),
+    *("wrapper_subclass", "nested_tensor", "device_tensor_from_numpy"),
+)
+_SIZES = (
+    b"K\xff",
+    b"M\xff\xff",
+    b"J\xff\xff\xff\x7f",
+    b"J\xff\xff\xff\xff",
+    b"\x8a\x08" + b"\x7f" * 8,
+)
+_PICKLED = (
+    *(f"ctorch._utils\n_rebuild_{maker}\n".encode() for maker in _MAKERS),
+    *(b"ctorch\nFloatStorage\n", b"ctorch\nSize\n", b"ccollections\nOrderedDict\n"),
+    *(b"cbuiltins\neval\n", b"X\x00\x00\x00\xe8", *_SIZES),
+    *(bytes([code]) for code in b"()tRQN}us0\x85\x86\x87\x88"),
+)
+
+
+@st.composite
+def damaged_archive(draw: st.DrawFn, valid: Sequence[bytes]) -> bytes:
+    """A zip archive of torch's; mostly its pickle is changed, and all around it is right."""
+    whole = draw(st.sampled_from(valid))
+    how = draw(st.sampled_from(("not", "not", "pickle", "pickle", "any part", "bytes")))
+    if how == "not":
+        return whole
+    if how == "bytes":
+        return draw(damaged([whole]))
+    with zipfile.ZipFile(io.BytesIO(whole)) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    pickles = [name for name in parts if name.endswith("data.pkl")]
+    name = draw(st.sampled_from(pickles if how == "pickle" else sorted(parts)))
+    parts[name] = draw(damaged([parts[name]], _PICKLED))
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, data in parts.items():
+            archive.writestr(name, data)
+    return file.getvalue()
 
 
 @st.composite

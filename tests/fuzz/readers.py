@@ -22,9 +22,10 @@ READERS: dict[str, Callable[[Path], Reader]] = {
     "build marker": dataset_readers.marker,
     "TOML protocol": run_readers.protocol,
     "checkpoint": run_readers.checkpoint,
-    "cell record": run_readers.cell_record,
+    "cell record": run_readers.finished_cell(".json"),
+    "cell predictions": run_readers.finished_cell(".parquet"),
     "results.json": run_readers.report_of("results.json"),
     "predictions.parquet": run_readers.report_of("predictions.parquet"),
-    "weights.safetensors": run_readers.weights_in("weights.safetensors"),
-    "weights.pth": run_readers.weights_in("weights.pth"),
+    "weights.safetensors": run_readers.weights_safetensors,
+    "weights.pth": run_readers.weights_pth,
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -21,12 +22,18 @@ from vidc.builders.source import SourceFrame, open_source
 from vidc.frames import Box
 
 
+@dataclass(frozen=True)
+class _Kind:
+    """Of a source, what decides which boxes are stored."""
+
+    occluded_is_hidden: bool
+
+
 def _placed(boxes: Sequence[Box], source: str) -> None:
     """Boxes go on into a crop and are stored as float32: they must stay finite there."""
     frame = SourceFrame(0, Path("frame.jpg"), tuple(boxes))
-    hidden = type("Of", (), {"occluded_is_hidden": source == "lasot"})
     for size in (224, None):
-        for box in labels_in(Crop.of((90, 160), size), frame, hidden()).objects:
+        for box in labels_in(Crop.of((90, 160), size), frame, _Kind(source == "lasot")).objects:
             assert np.isfinite(box.bbox).all(), box
 
 

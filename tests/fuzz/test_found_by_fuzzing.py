@@ -3,20 +3,31 @@
 import dataclasses
 import io
 import json
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from torch import nn
 
 from tests.core import folders
+from tests.eval.one_cell import folder_in
 from tests.fuzz.damage import deep
 from tests.fuzz.dataset_readers import SHAPE, SHARDS, use_dataset
 from tests.fuzz.reader import outcome
 from tests.fuzz.readers import READERS
 from tests.fuzz.run_readers import RUN
+from tests.report import generated
+from vidc import hub
+from vidc.builders import tao
 from vidc.builders.workfolder import WorkFolder
 from vidc.engines import Engine
 from vidc.errors import InputError, told
+from vidc.eval.report import runs
+from vidc.eval.report.predictions import KEY_COLUMNS
+from vidc.eval.report.runs import PREDICTIONS
+from vidc.eval.results import CellKey
+from vidc.eval.weights import load_weights
 
 SOURCE = ("cells", 0, "columns", "source")
 
@@ -53,6 +64,10 @@ def put(data: bytes, path: tuple, value: object) -> bytes:
         ("cell record", ("columns", "source"), {}),
         ("cell record", ("dataset",), "another"),
         ("cell record", ("severity",), None),
+        # Names that are part of a path, and one that would be scored over and over.
+        ("cell record", ("corruption",), "../../snow"),
+        ("results.json", ("cells", 0, "corruption"), "/snow"),
+        ("results.json", ("columns",), [{"id": "source", "name": "", "pair": ""}] * 2),
         ("TAO JSON", ("annotations", 0, "bbox"), [1, 2, float("nan"), 4]),
     ],
 )
@@ -77,6 +92,49 @@ def test_a_value_of_the_wrong_kind(tmp_path, name, path, value):
 )
 def test_a_small_file(tmp_path, name, data):
     assert outcome(READERS[name](tmp_path), data) == "refused"
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        hub.find,
+        lambda name: runs.read_run(Path(name)),
+        lambda name: tao.open_split(Path(name), "train", allow_missing=False),
+        lambda name: load_weights(nn.Linear(2, 2), Path(name), "mine"),
+    ],
+    ids=("dataset", "run", "TAO", "weights"),
+)
+def test_a_name_that_no_file_system_takes(read):
+    with pytest.raises(InputError, match="cannot be read: File name too long"):
+        read("x" * 5000)
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        lambda data: data[:-1],
+        lambda data: data[:4] + bytes(20) + data[24:],
+        lambda data: rewritten(data, "labels", pa.nulls(RUN.frames, pa.string())),
+        None,
+    ],
+    ids=("cut", "inside a page", "of other types", "gone"),
+)
+def test_predictions_of_a_finished_cell_that_are_not_what_was_written(tmp_path, damaged):
+    made = generated.write_run(tmp_path / "made", RUN)
+    cells = json.loads((made / "results.json").read_text())["cells"]
+    run = folder_in(tmp_path / "run")
+    for number, cell in enumerate(cells):
+        key = CellKey(*(cell[name] for name in KEY_COLUMNS))
+        stored = pq.ParquetFile(made / PREDICTIONS)
+        run.write_cell(key, cell, [stored.read_row_group(number)])
+    run.write_predictions(cells)
+    file = tmp_path / "run" / "cells" / f"{key.file}.parquet"
+    if damaged is None:
+        file.unlink()
+    else:
+        file.write_bytes(damaged(file.read_bytes()))
+    with pytest.raises(InputError, match=rf"{key.file}\.parquet .* delete it and {key.file}\.json"):
+        run.write_predictions(cells)
 
 
 def test_one_bit_of_a_checkpoint(tmp_path):

@@ -14,7 +14,11 @@ from pathlib import Path
 
 # The id of a vulnerability that does not concern us, and why.
 EXCEPTIONS: dict[str, str] = {}
-UNREACHABLE = ("ConnectionError", "ConnectTimeout", "ReadTimeout", "ProxyError", "SSLError")
+# What pip-audit and requests say of a service that is not there, or too busy to answer.
+UNREACHABLE = (
+    *("ConnectionError", "ConnectTimeout", "ReadTimeout", "ProxyError", "SSLError"),
+    *("Could not connect to", "ChunkedEncodingError", "429 Client Error", " Server Error: "),
+)
 COMMAND = (
     *("-m", "pip_audit", "--vulnerability-service", "osv", "--timeout", "10", "--format", "json"),
     *("--requirement", "constraints.txt", "--disable-pip", "--no-deps"),

@@ -20,6 +20,8 @@ QUICK = ("--engine", "serial", "--size", "16", "--corruptions", "snow", "--allow
         ("images", "file_name", "{outside}/secret.jpg"),
         ("videos", "name", f"train/LaSOT/../../../../{OUTSIDE}"),
         ("videos", "name", "{outside}/LaSOT/dog-1"),
+        ("videos", "name", "train/LaSOT/a\x1b[2J\nb"),
+        ("images", "file_name", "train/LaSOT/dog-1/\x9b2J.jpg"),
     ],
 )
 def test_file_names_in_tao(tmp_path, table, column, name):
