@@ -35,6 +35,7 @@ CORRUPTIONS = ("gaussian_noise", "snow", "rain")
 RECIPE = Recipe(tuple((name, 5) for name in CORRUPTIONS))
 CONFIGS = tuple(config_name(name, 5) for name in CORRUPTIONS)
 HEIGHT, WIDTH = 720, 1280
+KINDS = ("Data", "Annotations")
 PICTURES = 8  # different frames; longer videos repeat them
 FASTER_THAN_THE_LOOP = 4.0
 
@@ -49,18 +50,22 @@ def measure(quick: bool) -> list[Row]:
         ]
 
 
-def make_tree(root: Path, *, videos: int, frames: int) -> Path:
-    """An ImageNet-VID tree with no object in it; repeated frames are links to the same file."""
+def make_tree(root: Path, *, videos: int, frames: int, height: int = HEIGHT) -> Path:
+    """An ImageNet-VID tree with no object in it; repeated files are links to the same one."""
+    size = height * WIDTH // HEIGHT, height
     pictures = [root / f"{k}.JPEG" for k in range(PICTURES)]
     root.mkdir()
-    (root / "Annotations" / "VID" / "val").mkdir(parents=True)
     for k, file in enumerate(pictures):
-        Image.fromarray(picture(k)).save(file, "JPEG", quality=90)
+        Image.fromarray(picture(k)).resize(size).save(file, "JPEG", quality=90)
     for video in range(videos):
-        folder = root / "Data" / "VID" / "val" / f"video_{video:02d}"
-        folder.mkdir(parents=True)
+        data, notes = (root / kind / "VID" / "val" / f"video_{video:02d}" for kind in KINDS)
+        data.mkdir(parents=True)
+        notes.mkdir(parents=True)
+        (notes / "000000.xml").write_text("<annotation></annotation>")
         for k in range(frames):
-            os.link(pictures[k % PICTURES], folder / f"{k:06d}.JPEG")
+            os.link(pictures[k % PICTURES], data / f"{k:06d}.JPEG")
+            if k:
+                os.link(notes / "000000.xml", notes / f"{k:06d}.xml")
     return root
 
 

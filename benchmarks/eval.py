@@ -36,7 +36,7 @@ def measure(quick: bool) -> list[Row]:
     loaded = model()
     return [
         *layer_rows(network(loaded), 2 if quick else 9),
-        *step_rows(network(loaded), batch(8 if quick else BATCH), 1 if quick else 5),
+        *step_rows(network(loaded), batch(4 if quick else BATCH), 1 if quick else 5),
         *together_rows(loaded, 1 if quick else 3, batches=1 if quick else 2),
         *overhead_rows(loaded, 2 if quick else 5, batches=2 if quick else 8),
     ]

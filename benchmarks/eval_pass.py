@@ -62,8 +62,8 @@ class Passes:
         return float(record["measured"]["seconds"])
 
 
-def build_dataset(folder: Path, frames: int) -> Path:
-    """A dataset of one video, by the ordinary way."""
+def build_dataset(folder: Path, frames: int, *options: str) -> Path:
+    """A dataset of one video, by the ordinary way; ``options`` are the build's."""
     root, out = folder / "ILSVRC2015", folder / "dataset"
     data = root / "Data" / "VID" / "val" / VIDEO
     notes = root / "Annotations" / "VID" / "val" / VIDEO
@@ -77,5 +77,5 @@ def build_dataset(folder: Path, frames: int) -> Path:
         (notes / f"{index:06d}.xml").write_text(ANNOTATION, "utf-8")
     words = f"imagenet-vid --root {root} --out {out} --corruptions snow --no-clean --allow-missing"
     with contextlib.redirect_stdout(io.StringIO()):
-        build.main([*words.split(), "--workers", "1", "--engine", "serial"])
+        build.main([*words.split(), "--workers", "1", "--engine", "serial", *options])
     return out

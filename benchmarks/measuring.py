@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import json
 import statistics
 import subprocess
@@ -125,32 +127,53 @@ def alternate(
     return {name: Figure(tuple(values)) for name, values in found.items()}
 
 
-def command(*words: object) -> tuple[float, int]:
-    """Seconds and peak memory in bytes of ``python -m ...``, the start of Python included.
+def peak_memory(call: Callable[[], object]) -> int:
+    """The most bytes that this process holds while it makes the call, as Linux counts them."""
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)  # what earlier calls have freed and the allocator has kept
+    Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew from what is held now
+    call()
+    status = Path("/proc/self/status").read_text()
+    return 1024 * int(status.split("VmHWM:")[1].split()[0])
 
-    The peak is that of its largest process, as seen by looking often: the kernel's own count
-    begins with the memory of the process that started it.
+
+@dataclass(frozen=True)
+class Ran:
+    """What a command took: seconds, and bytes at their peak."""
+
+    seconds: float
+    largest: int  # of its largest process
+    together: int  # of all its processes at one moment
+
+
+def command(*words: object) -> Ran:
+    """Run ``python -m ...`` to its end, the start of Python included.
+
+    Memory is seen by looking often: the kernel's own count begins with the memory of the process
+    that started the command.
     """
     started = time.perf_counter()
     process = psutil.Popen([sys.executable, "-m", *map(str, words)], stdout=subprocess.DEVNULL)
-    peak = 0
+    largest = together = 0
     while process.poll() is None:
-        peak = max(peak, _largest(process))
+        sizes = _sizes(process)
+        largest, together = max(largest, *sizes), max(together, sum(sizes))
         time.sleep(SECONDS_BETWEEN_LOOKS)
     seconds = time.perf_counter() - started
     if process.returncode:
         raise SystemExit(
             f"python -m {' '.join(map(str, words))} ended with exit code {process.returncode}"
         )
-    return seconds, peak
+    return Ran(seconds, largest, together)
 
 
-def _largest(process: psutil.Popen) -> int:
+def _sizes(process: psutil.Popen) -> list[int]:
+    """The resident memory of a process and of each below it."""
     try:
         family = [process, *process.children(recursive=True)]
-        return max(int(member.memory_info().rss) for member in family)
+        return [int(member.memory_info().rss) for member in family]
     except psutil.NoSuchProcess:
-        return 0  # one has just ended
+        return [0]  # one has just ended
 
 
 def table(rows: Sequence[Row]) -> list[str]:

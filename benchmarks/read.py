@@ -31,7 +31,7 @@ GROWTH_CEILING = 1.1
 def measure(quick: bool) -> list[Row]:
     """The rows of the benchmark page."""
     with tempfile.TemporaryDirectory() as temporary:
-        dataset = build(Path(temporary), frames=10 if quick else 24)
+        dataset = build(Path(temporary), frames=6 if quick else 24)
         return [
             *speed_rows(dataset, Path(temporary), repeats=3 if quick else 7),
             bytes_row(dataset),

@@ -6,7 +6,6 @@ Each part stands between two comments that name it, so nobody types a figure the
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -20,8 +19,8 @@ RESULTS = HERE / "RESULTS.json"
 
 # What a reader wants to know first, in plain words; the page has the rest.
 CHOSEN = {
-    "one worker / obvious loop": "building three corruptions from 1280×720 JPEG on one core, "
-    "against Pillow + torchvision + imagecorruptions",
+    "one worker / obvious loop": "making a frame's three corruptions from 1280×720 JPEG on one "
+    "core, against Pillow + torchvision + imagecorruptions (whose snow stands for rain)",
     "two workers / one worker": "building with two workers, against one",
     "gaussian_noise, 224×224, severity 5: faster than imagecorruptions": "Gaussian noise at "
     "224×224, against imagecorruptions",
@@ -70,8 +69,11 @@ def rendered(text: str, measured: Mapping[str, Row]) -> str:
     for name, part in PARTS.items():
         begin, end = f"<!-- {name}: made by python -m benchmarks.readme -->", f"<!-- end {name} -->"
         whole = "\n".join([begin, *part(measured), end])
-        pattern = re.escape(begin) + ".*?" + re.escape(end)
-        text = re.sub(pattern, lambda _, whole=whole: whole, text, flags=re.DOTALL)  # type: ignore[misc]
+        before, found, rest = text.partition(begin)
+        _, closed, after = rest.partition(end)
+        if not (found and closed):
+            raise ValueError(f"{README.name} has no place for the part '{name}'")
+        text = before + whole + after
     return text
 
 

@@ -10,7 +10,7 @@ from benchmarks.measuring import Row, alone, at_most, command
 from tests.report.generated import Shape, write_run
 
 FRAMES = 700_000
-QUICK_FRAMES = 70_000
+QUICK_FRAMES = 20_000
 DATASETS = ("imagenet-vid-c", "lasot-c")
 MOST_BYTES = 5_000_000
 MOST_SECONDS = 20.0
@@ -22,13 +22,13 @@ def measure(quick: bool) -> list[Row]:
     frames = QUICK_FRAMES if quick else FRAMES
     with tempfile.TemporaryDirectory() as folder:
         run = write_run(Path(folder) / "run", _shape(frames))
-        seconds, memory = command("vidc.eval", "report", run)
+        ran = command("vidc.eval", "report", run)
         size = (run / "report.html").stat().st_size
     what = f"report of {frames:,} frames × 8 columns"
     return [
         at_most(f"{what}: page", size / 1e6, MOST_BYTES / 1e6, "MB"),
-        at_most(f"{what}: time, figures included", seconds, MOST_SECONDS, "s"),
-        at_most(f"{what}: peak memory", memory / 1e9, MOST_MEMORY / 1e9, "GB"),
+        at_most(f"{what}: time, figures included", ran.seconds, MOST_SECONDS, "s"),
+        at_most(f"{what}: peak memory", ran.largest / 1e9, MOST_MEMORY / 1e9, "GB"),
     ]
 
 

@@ -155,13 +155,15 @@ def _phase(name: str, command: list[str], frames: int, done: Callable[[], int]) 
         print(f"{name:6} too short to be watched: give more --frames")
         return False
     flat = True
-    # A file that is just being written is open for a moment; one that is never closed, for good.
-    for what, unit, slack, typical in (
+    # A file that is just being written is open for a moment, and one that is never closed for
+    # good: of files and threads that is told by the median of the last tenth.
+    for what, unit, slack, late in (
         ("megabytes", "MB", SLACK_MEGABYTES, max),
         ("files", "", 0, statistics.median),
         ("threads", "", 0, statistics.median),
     ):
-        before, after = (typical([getattr(look, what) for look in part]) for part in (first, last))
+        before = max(getattr(look, what) for look in first)
+        after = late([getattr(look, what) for look in last])
         holds = after <= before + slack
         flat &= holds
         label = {"megabytes": "memory", "files": "open files"}.get(what, what)
