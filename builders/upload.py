@@ -75,6 +75,8 @@ def _read(path: Path) -> bytes:
         raise InputError(
             f"{path} is missing: give the build's own command again, it makes the rest."
         ) from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}.") from None
 
 
 class Remote:

@@ -6,8 +6,9 @@ import functools
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -115,8 +116,9 @@ class VirtualFrames:
         self, video: SourceVideo, frames: Sequence[SourceFrame], place: int, decode: bool
     ) -> Frame:
         corruption, severity = self._recipe.corruptions[0]
-        prepared = prepare(self._source, video, frames[place], self._recipe)
-        pixels = corrupted(prepared, corruption, severity, self._recipe)
+        with _named(frames[place].file):
+            prepared = prepare(self._source, video, frames[place], self._recipe)
+            pixels = corrupted(prepared, corruption, severity, self._recipe)
         return Frame(
             video=prepared.video,
             frame=prepared.frame,
@@ -153,7 +155,8 @@ class VirtualFrames:
         return [self._row(video, frames[place]) for place in places]
 
     def _row(self, video: SourceVideo, frame: SourceFrame) -> _Row:
-        crop = Crop.of(images.file_size(frame.file), self._recipe.size)
+        with _named(frame.file):
+            crop = Crop.of(images.file_size(frame.file), self._recipe.size)
         found = labels_in(crop, frame, self._source)
         return _Row(video.id, frame.index, frame.file.stat().st_size, found)
 
@@ -165,3 +168,16 @@ class VirtualFrames:
         for row in self._rows:
             digest.update(repr(row).encode())
         return digest.hexdigest()
+
+
+@contextmanager
+def _named(file: Path) -> Iterator[None]:
+    """Say of a frame that cannot be used which it is, and what else can be done."""
+    try:
+        yield
+    except InputError as mistake:
+        why = str(mistake).removesuffix(".")
+        whose = "" if str(file) in why else f"{file}: "
+        raise InputError(
+            f"{whose}{why}; unpack it again, or evaluate what a build with --skip-broken makes."
+        ) from mistake

@@ -226,11 +226,23 @@ def test_a_broken_frame_is_named_when_it_is_reached(tree, tmp_path):
     file.write_bytes(file.read_bytes()[:-50])
     frames = stream(copy, threads=2).frames(range(10))
     assert [next(frames).frame, next(frames).frame] == [0, 1]
-    with pytest.raises(InputError, match=r"a/000002\.JPEG is truncated"):
+    with pytest.raises(InputError, match=r"a/000002\.JPEG is truncated.*; unpack it again, or"):
         next(frames)
+    file.write_bytes(b"")
+    with pytest.raises(InputError, match=r"a/000002\.JPEG.*--skip-broken makes\.$"):
+        stream(copy).labels()
+    shutil.copy(tree / "Data/VID/val/a/000002.JPEG", file)
     (copy / "Annotations/VID/val/b/000000.xml").write_bytes(b"<")
     with pytest.raises(InputError, match=r"b/000000\.xml"):
         stream(copy).labels()
+
+
+def test_a_frame_that_no_corruption_takes_is_named(tree, tmp_path):
+    copy = shutil.copytree(tree, tmp_path / "copy")
+    (copy / "Data/VID/val/b/000000.JPEG").write_bytes(jpeg(picture(4, 4)))
+    frames = stream(copy, Recipe((("fog", 5),), size=None), threads=1)
+    with pytest.raises(InputError, match=r"b/000000\.JPEG: .*; unpack it again, or"):
+        list(frames.frames(range(10)))
 
 
 def test_a_missing_annotation_is_told_unless_it_is_allowed(tree, tmp_path):

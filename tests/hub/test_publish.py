@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shutil
 import subprocess
 import sys
 import threading
@@ -150,10 +151,7 @@ def test_a_hub_that_is_not_there_is_one_sentence(environment, dataset):
 
 
 def test_a_damaged_dataset_is_not_published(hub, environment, dataset, tmp_path):
-    import shutil
-
-    copy = tmp_path / "damaged"
-    shutil.copytree(dataset, copy)
+    copy = shutil.copytree(dataset, tmp_path / "damaged")
     shard = next((copy / "data" / "snow").iterdir())
     data = bytearray(shard.read_bytes())
     data[len(data) // 2] ^= 1
@@ -162,6 +160,18 @@ def test_a_damaged_dataset_is_not_published(hub, environment, dataset, tmp_path)
     assert done.returncode == 2
     assert "is not published" in done.stderr
     assert shard.name in done.stderr
+    assert not hub.repos
+
+
+def test_a_picture_that_cannot_be_read_is_one_sentence(hub, environment, dataset, tmp_path):
+    copy = shutil.copytree(dataset, tmp_path / "copy")
+    picture = sorted((copy / "assets").iterdir())[0]
+    picture.unlink()
+    picture.symlink_to(picture)
+    done = build(["publish", copy, NAME], environment())
+    assert done.returncode == 2
+    assert f"{picture} cannot be read: Too many levels" in done.stderr
+    assert done.stderr.count("\n") == 1
     assert not hub.repos
 
 
