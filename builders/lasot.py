@@ -1,9 +1,9 @@
 """LaSOT as it is released: ``[<class>/]<class>-<n>/img/00000001.jpg``, text files beside ``img``.
 
 Line i of the text files belongs to file number i, which is frame index i - 1, whatever files are
-missing between. A text file that ends before or after the last frame is an error; with
---allow-missing the frames after its end have no object, or a flag of 0. A frame whose object
-is out of view or whose box has no area has no object either. An object that
+missing between. The text files must be equally long and end with the last frame; with
+--allow-missing they may all end before or after it, and the frames behind their end have no object.
+A frame whose object is out of view or whose box has no area has none either. An object that
 ``full_occlusion.txt`` marks is kept with ``occluded``; as nothing of it can be seen, it gives its
 frame no label.
 """
@@ -126,11 +126,13 @@ def _boxes(folder: Path, category: int, last: int, allow_missing: bool) -> list[
     """The object of each line of a sequence's ground truth, and None where there is none."""
     file = folder / "groundtruth.txt"
     lines = parse_groundtruth(read_bytes(file), str(file))
-    if not allow_missing:
-        _check_count(file, len(lines), last)
-    count = max(last, len(lines))
-    hidden = _flags(folder / "full_occlusion.txt", count, allow_missing)
-    away = _flags(folder / "out_of_view.txt", count, allow_missing)
+    if len(lines) != last and not allow_missing:
+        raise InputError(
+            f"{file} has {len(lines)} lines and the last frame is number {last}: unpack the "
+            "sequence again, or --allow-missing takes frames behind the last line as unlabelled."
+        )
+    hidden = _flags(folder / "full_occlusion.txt", len(lines), allow_missing)
+    away = _flags(folder / "out_of_view.txt", len(lines), allow_missing)
     return [
         None if away[i] or width <= 0 or height <= 0
         # A sequence has one object: its track is always 0.
@@ -140,26 +142,22 @@ def _boxes(folder: Path, category: int, last: int, allow_missing: bool) -> list[
 
 
 def _flags(file: Path, count: int, allow_missing: bool) -> list[bool]:
-    """A file's flag for each of so many frames; False where it is allowed to say nothing."""
+    """A file's flag for each of so many lines; all False where a missing file is allowed."""
     data = read_if_there(file)
-    if data is None and not allow_missing:
+    if data is None and allow_missing:
+        return [False] * count
+    if data is None:
         raise InputError(
             f"{file} is missing: unpack the sequence again, or --allow-missing takes nothing of it "
             "as hidden."
         )
-    flags = [] if data is None else parse_flags(data, str(file))
-    if not allow_missing:
-        _check_count(file, len(flags), count)
-    return flags + [False] * (count - len(flags))
-
-
-def _check_count(file: Path, entries: int, last: int) -> None:
-    """A copy that was cut short would give its frames other labels."""
-    if entries != last:
+    flags = parse_flags(data, str(file))
+    if len(flags) != count:  # a copy that was cut short would give its frames other labels
         raise InputError(
-            f"{file} has {entries} entries and the last frame is number {last}: unpack the "
-            "sequence again, or --allow-missing takes frames after the last entry as unlabelled."
+            f"{file} has {len(flags)} entries and groundtruth.txt {count} lines: unpack the "
+            "sequence again."
         )
+    return flags
 
 
 def parse_groundtruth(data: bytes, what: str) -> list[tuple[float, float, float, float]]:

@@ -148,7 +148,7 @@ def test_the_defaults_of_jpeg_that_help_shows_are_those_of_the_encoding(capsys):
     ("name", "allowed"),
     [
         ("imagenet-vid", "take frames without an annotation file as unlabelled"),
-        ("lasot", "go on without missing videos and missing flags files"),
+        ("lasot", "go on without missing videos, lines and flags files"),
         ("tao-lasot", "go on without missing videos"),
     ],
 )

@@ -124,25 +124,29 @@ def test_flags_that_cannot_be_read_are_not_taken_for_missing(tmp_path):
 
 @pytest.mark.parametrize("count", [2, 7])
 @pytest.mark.parametrize(
-    ("name", "entry"),
-    [("groundtruth.txt", "1,2,3,4\r\n"), ("full_occlusion.txt", "0\n"), ("out_of_view.txt", "0,")],
+    ("name", "entry"), [("full_occlusion.txt", "0\n"), ("out_of_view.txt", "0,")]
 )
-def test_fewer_or_more_entries_than_frames_are_told(tmp_path, name, entry, count):
+def test_fewer_or_more_flags_than_lines_are_told(tmp_path, name, entry, count):
     folder = write_lasot(tmp_path, {"dog-1": 4}) / "dog" / "dog-1"
     (folder / name).write_text(entry * count)
-    told = rf"dog-1/{name} has {count} entries and the last frame is number 4: .*--allow-missing"
+    told = rf"dog-1/{name} has {count} entries and groundtruth\.txt 4 lines: unpack"
     with pytest.raises(InputError, match=told):
-        objects_of(replace(open_part(tmp_path, "all"), allow_missing=False))
+        objects_of(open_part(tmp_path, "all"))
 
 
-@pytest.mark.parametrize("count", [2, 7])
-def test_frames_after_the_last_line_are_unlabelled_where_that_is_allowed(tmp_path, count):
+@pytest.mark.parametrize("count", [3, 7])
+def test_fewer_or_more_lines_than_frames_are_told_unless_they_are_allowed(tmp_path, count):
+    """All three files: one that is shorter than the others was cut."""
     folder = write_lasot(tmp_path, {"dog-1": 4}) / "dog" / "dog-1"
-    (folder / "groundtruth.txt").write_text("1,2,3,4\n" * count)
-    (folder / "full_occlusion.txt").write_text("1")
-    (folder / "out_of_view.txt").write_text("0,1,0,0,0,0,0,0,0")
-    found = [[box.occluded for box in boxes] for boxes in objects_of(open_part(tmp_path, "all"))]
-    assert found == {2: [[True], [], [], []], 7: [[True], [], [False], [False]]}[count]
+    (folder / "groundtruth.txt").write_text("1,2,3,4\r\n" * count)
+    (folder / "full_occlusion.txt").write_text("1" + ",0" * (count - 1))
+    (folder / "out_of_view.txt").write_text("0,1" + ",0" * (count - 2))
+    source = open_part(tmp_path, "all")
+    found = [[box.occluded for box in boxes] for boxes in objects_of(source)]
+    assert found == [[True], [], [False], [] if count == 3 else [False]]
+    told = rf"dog-1/groundtruth\.txt has {count} lines and the last frame is number 4: .*--allow-m"
+    with pytest.raises(InputError, match=told):
+        objects_of(replace(source, allow_missing=False))
 
 
 @pytest.mark.parametrize("parse", [parse_groundtruth, parse_flags])
