@@ -102,6 +102,8 @@ def _clip(folder: Path, configs: tuple[str, ...], labels: FrameLabels) -> bytes:
         for number, frame in enumerate(load(folder, config).frames(positions)):
             strips[number].append(_panel(frame.image))
     pictures = [Image.fromarray(np.hstack(strip)) for strip in strips]
+    # Frames of a video may differ in size, and those of a WebP may not.
+    pictures = [picture.resize(pictures[0].size) for picture in pictures]
     file = io.BytesIO()
     pictures[0].save(
         file,

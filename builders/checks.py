@@ -50,10 +50,15 @@ def _check_videos(out: Path, ours: str, theirs: str) -> None:
 
 
 def _check_empty(out: Path) -> None:
-    """A folder of somebody's own is not a place to build in."""
-    for entry in sorted(out.iterdir()):
-        if not entry.name.startswith(".") and entry.name != "lost+found":
-            raise InputError(f"{out} is not empty (it holds {entry.name}): choose another --out")
+    """A folder of somebody's own is not a place to build in.
+
+    Another of the --shards may have begun or even finished here since it was looked at: then it is
+    looked at once more, when no other can change it.
+    """
+    names = (entry.name for entry in sorted(out.iterdir()))
+    others = [name for name in names if not name.startswith(".") and name != "lost+found"]
+    if others and not (WorkFolder(out).begun() or manifests.exists(out)):
+        raise InputError(f"{out} is not empty (it holds {others[0]}): choose another --out")
 
 
 def check_space(out: Path, plan: Plan, frames: int) -> None:

@@ -48,7 +48,6 @@ class Lasot:
     allow_missing: bool = False
     name: str = "lasot"
     occluded_is_hidden: bool = True
-    frames_in_release: int | None = None
 
     @property
     def classes(self) -> ClassList:
@@ -59,6 +58,11 @@ class Lasot:
     def videos_in_release(self) -> int:
         """How many sequences the whole split has."""
         return len(self.sequences) + len(self.missing)
+
+    @property
+    def frames_in_release(self) -> int:
+        """How many frames the sequences on disk have by their files' numbers and lines."""
+        return sum(_length(folder) for _, folder in self.sequences)
 
     def videos(self) -> Sequence[SourceVideo]:
         """The sequences on disk."""
@@ -116,6 +120,12 @@ def _folder(root: Path, name: str) -> Path | None:
     places = (name.rpartition("-")[0] + "/" + name, name)
     folders = (root / above / place for above in _FOLDERS for place in places)
     return next((folder for folder in folders if is_folder(folder / "img")), None)
+
+
+def _length(folder: Path) -> int:
+    """A sequence's frames, those that are missing between or at its end included."""
+    lines = (read_if_there(folder / "groundtruth.txt") or b"").strip().splitlines()
+    return max(len(lines), _last_number(numbered_frames(folder / "img", first=1)))
 
 
 def _last_number(entries: Sequence[tuple[int, str]]) -> int:

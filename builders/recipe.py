@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,11 +22,13 @@ EXAMPLES = """\
 examples:
   COMMAND my-org/lasot-c --root LaSOT    into lasot-c
   COMMAND some/folder --root LaSOT --out lasot-c
-Exit code 0: every frame has its recorded hash; 1: some differ, and are named."""
+Exit code 0: every frame has its recorded pixels and labels; 1: some differ, and are named."""
 
 DIFFERENT = 1
 _SHOWN = 20
-_KEY = ("video", "frame")
+_LABELS = ("label", "labels", "objects")
+
+Key = tuple[str, int]  # a frame's video and index
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -70,54 +73,70 @@ def main(args: argparse.Namespace) -> int:
 
 
 def read_annotations(files: Files, manifest: Manifest) -> pa.Table:
-    """Which frames there are and the hashes of their pixels, from files that are as recorded."""
+    """Every frame's labels, boxes and the hashes of its pixels, from files that are as recorded."""
     import pyarrow as pa
 
     from vidc.frames import ANNOTATIONS
-    from vidc.rowgroups import read_checked
+    from vidc.rowgroups import ROW_COLUMNS, read_checked
 
     return pa.concat_tables(
-        read_checked(files, name, manifest.shards[name], [*_KEY, "sha256"])
+        read_checked(files, name, manifest.shards[name], [*ROW_COLUMNS, "sha256"])
         for name in manifest.files(ANNOTATIONS)
     )
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """How a rebuilt dataset differs from the recorded one; frames as (video, index)."""
+    """How a rebuilt dataset differs from the recorded one."""
 
     frames: int
-    missing: tuple[tuple[str, int], ...]
-    added: tuple[tuple[str, int], ...]
-    different: dict[tuple[str, int], tuple[str, ...]]  # and the configs in which
+    missing: tuple[Key, ...]
+    added: tuple[Key, ...]
+    repainted: dict[Key, tuple[str, ...]]  # other pixels, and the configs in which
+    relabelled: tuple[Key, ...]  # other labels or boxes
 
     @property
     def equal(self) -> bool:
-        """Whether every frame is there with its recorded pixels, and no other."""
-        return not (self.missing or self.added or self.different)
+        """Whether every frame is there with its recorded pixels and labels, and no other."""
+        return not (self.missing or self.added or self.repainted or self.relabelled)
 
 
 def compare(recorded: pa.Table, rebuilt: pa.Table) -> Comparison:
     """Every recorded frame against the rebuilt one of the same video and index."""
     if recorded.equals(rebuilt):
-        return Comparison(recorded.num_rows, (), (), {})
-    wanted, found = _hashes(recorded), _hashes(rebuilt)
-    different = {
-        key: tuple(name for name, sha256 in hashes.items() if found[key].get(name) != sha256)
-        for key, hashes in wanted.items()
-        if key in found and found[key] != hashes
-    }
+        return Comparison(recorded.num_rows, (), (), {}, ())
+    wanted, found = _rows(recorded), _rows(rebuilt)
+    both = [key for key in wanted if key in found]
+    repainted = {key: _other_pixels(wanted[key].hashes, found[key].hashes) for key in both}
     return Comparison(
         frames=len(wanted),
         missing=tuple(key for key in wanted if key not in found),
         added=tuple(key for key in found if key not in wanted),
-        different=different,
+        repainted={key: configs for key, configs in repainted.items() if configs},
+        relabelled=tuple(key for key in both if wanted[key].labels != found[key].labels),
     )
 
 
-def _hashes(table: pa.Table) -> dict[tuple[str, int], dict[str, str]]:
-    columns = (table.column(name).to_pylist() for name in (*_KEY, "sha256"))
-    return {(video, frame): hashes for video, frame, hashes in zip(*columns, strict=True)}
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """What is recorded of a frame."""
+
+    hashes: dict[str, str]
+    labels: bytes  # a hash of labels and boxes, which of a whole dataset would fill the memory
+
+
+def _rows(table: pa.Table) -> dict[Key, _Row]:
+    rows = {}
+    for batch in table.to_batches(max_chunksize=4096):
+        for row in batch.to_pylist():
+            labels = repr([row[name] for name in _LABELS]).encode()
+            key = row["video"], row["frame"]
+            rows[key] = _Row(row["sha256"], hashlib.sha256(labels).digest())
+    return rows
+
+
+def _other_pixels(wanted: dict[str, str], found: dict[str, str]) -> tuple[str, ...]:
+    return tuple(config for config, sha256 in wanted.items() if found.get(config) != sha256)
 
 
 def _tell(found: Comparison, manifest: Manifest, args: argparse.Namespace) -> int:
@@ -128,8 +147,8 @@ def _tell(found: Comparison, manifest: Manifest, args: argparse.Namespace) -> in
     lines = [f"{video} frame {frame}: not in {args.root}" for video, frame in found.missing]
     lines += [f"{video} frame {frame}: not in the recipe" for video, frame in found.added]
     lines += [
-        f"{video} frame {frame}: other pixels in {_where(configs)}"
-        for (video, frame), configs in found.different.items()
+        f"{video} frame {frame}: {_what(found, (video, frame))}"
+        for video, frame in dict.fromkeys((*found.repainted, *found.relabelled))
     ]
     for line in lines[:_SHOWN]:
         say(printable(line))
@@ -139,6 +158,13 @@ def _tell(found: Comparison, manifest: Manifest, args: argparse.Namespace) -> in
     # What is finished is not built again, whatever has changed in --root since.
     say(f"with other clean videos in {args.root}, delete {args.out} and give the command again")
     return DIFFERENT
+
+
+def _what(found: Comparison, key: Key) -> str:
+    """What differs of a frame that is in both."""
+    pixels = [f"other pixels in {_where(found.repainted[key])}"] if key in found.repainted else []
+    labels = ["other labels or boxes"] if key in found.relabelled else []
+    return ", ".join(pixels + labels)
 
 
 def _where(configs: tuple[str, ...]) -> str:

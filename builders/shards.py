@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from vidc import images
 from vidc import manifest as manifests
+from vidc.builders.checks import ANOTHER
 from vidc.builders.pipeline import Prepared, Recipe, corrupted, prepare, selected, store
 from vidc.builders.plan import Part, Task, row_group_frames
 from vidc.builders.settings import Settings, versions
@@ -20,7 +20,7 @@ from vidc.engines import Advance
 from vidc.errors import InputError
 from vidc.files import explained, move_into_place
 from vidc.frames import CLEAN, UNLABELLED, config_name
-from vidc.manifest import Skipped
+from vidc.manifest import Shard, Skipped
 
 
 class BrokenFileError(InputError):
@@ -73,7 +73,6 @@ class _Shard:
 
     def build(self, folder: Path) -> Finished:
         """Write the files into ``folder``, move them into place, and say what they hold."""
-        started = time.monotonic()
         configs = self._job.settings.configs
         hashed = (CLEAN, *(config for config in configs if config != CLEAN))
         writer = ShardWriter(folder, configs, hashed, self._recipe.encoding.extension)
@@ -83,11 +82,11 @@ class _Shard:
         except BaseException:
             writer.abandon()
             raise
-        shards = {}
-        for config, shard in written.items():
-            path = self._job.task.path(config, self._job.settings.split)
+        paths = {c: self._job.task.path(c, self._job.settings.split) for c in written}
+        shards = {paths[config]: shard for config, shard in written.items()}
+        self._check_repaired(shards)
+        for config, path in paths.items():
             move_into_place(folder / file_name(config), self._job.out / path)
-            shards[path] = shard
         names = self._job.source.classes.names
         return Finished(
             shards=shards,
@@ -97,8 +96,18 @@ class _Shard:
                 names[label]: n for label, n in self._labels.items() if label != UNLABELLED
             },
             skipped=tuple(self._skipped),
-            seconds=time.monotonic() - started,
         )
+
+    def _check_repaired(self, shards: Mapping[str, Shard]) -> None:
+        """What is built again in a finished dataset is what it had been, or replaces nothing."""
+        out = self._job.out
+        recorded = manifests.read(out).shards if manifests.exists(out) else shards
+        for path, shard in shards.items():
+            if recorded[path] != shard:
+                raise InputError(
+                    f"{out / path} was built again and is not what manifest.json says: --root or a "
+                    f"library has changed since; {ANOTHER}"
+                )
 
     def _write(self, writer: ShardWriter) -> None:
         most = row_group_frames(self._recipe)

@@ -32,8 +32,10 @@ class _HashedFile:
     def write(self, data: Any) -> int:
         view = memoryview(data)
         if not self._abandoned:
-            self._file.write(view)
             self._hash.update(view)
+            rest = view.cast("B")
+            while rest:  # on a disk that is nearly full a part may be taken, and no error raised
+                rest = rest[self._file.write(rest) :]
         self._length += view.nbytes
         return view.nbytes
 

@@ -116,8 +116,10 @@ class VirtualFrames:
         self, video: SourceVideo, frames: Sequence[SourceFrame], place: int, decode: bool
     ) -> Frame:
         corruption, severity = self._recipe.corruptions[0]
-        with _named(frames[place].file):
-            prepared = prepare(self._source, video, frames[place], self._recipe)
+        with _remedied():
+            frame = frames[place]
+        with _remedied(frame.file):
+            prepared = prepare(self._source, video, frame, self._recipe)
             pixels = corrupted(prepared, corruption, severity, self._recipe)
         return Frame(
             video=prepared.video,
@@ -150,12 +152,13 @@ class VirtualFrames:
             return [row for rows in bar for row in rows]
 
     def _video_rows(self, video: SourceVideo) -> list[_Row]:
-        frames = self._source.frames(video)
-        places = selected(video, self._recipe)
-        return [self._row(video, frames[place]) for place in places]
+        with _remedied():
+            frames = self._source.frames(video)
+            chosen = [frames[place] for place in selected(video, self._recipe)]
+        return [self._row(video, frame) for frame in chosen]
 
     def _row(self, video: SourceVideo, frame: SourceFrame) -> _Row:
-        with _named(frame.file):
+        with _remedied(frame.file):
             crop = Crop.of(images.file_size(frame.file), self._recipe.size)
         found = labels_in(crop, frame, self._source)
         return _Row(video.id, frame.index, frame.file.stat().st_size, found)
@@ -171,13 +174,13 @@ class VirtualFrames:
 
 
 @contextmanager
-def _named(file: Path) -> Iterator[None]:
-    """Say of a frame that cannot be used which it is, and what else can be done."""
+def _remedied(file: Path | None = None) -> Iterator[None]:
+    """Say what else can be done with what cannot be used, and of a frame which it is."""
     try:
         yield
     except InputError as mistake:
         why = str(mistake).removesuffix(".")
-        whose = "" if str(file) in why else f"{file}: "
+        whose = f"{file}: " if file and str(file) not in why else ""
         raise InputError(
-            f"{whose}{why}; unpack it again, or evaluate what a build with --skip-broken makes."
+            f"{whose}{why}; mend it, or build with --skip-broken and evaluate what that makes."
         ) from mistake

@@ -34,7 +34,6 @@ class Finished:
     frames: int
     class_counts: dict[str, int]
     skipped: tuple[Skipped, ...]
-    seconds: float
 
 
 @dataclass(frozen=True)
@@ -183,5 +182,4 @@ def _parse(text: str, where: str) -> Finished:
         skipped=tuple(
             Skipped(entry.text("file"), entry.text("why")) for entry in fields.entries("skipped")
         ),
-        seconds=fields.number("seconds"),
     )

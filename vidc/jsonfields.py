@@ -102,13 +102,6 @@ class Fields:
             raise self.wrong(key, f"a whole number from {least}")
         return value
 
-    def number(self, key: str) -> float:
-        """A number from 0."""
-        value: Any = self.content.get(key)
-        if not isinstance(value, int | float) or isinstance(value, bool) or value < 0:
-            raise self.wrong(key, "a number from 0")
-        return float(min(value, LARGEST))
-
     def optional_integer(self, key: str, least: int = 0) -> int | None:
         """A whole number, or null."""
         if key in self.content and self.content[key] is None:

@@ -185,6 +185,54 @@ def test_other_versions_are_refused_only_before_the_end(root, tmp_path, monkeypa
     assert build(builds.request(root, done)) is not None
 
 
+def test_what_the_shares_of_a_repair_have_not_built_yet_is_not_called_finished(
+    root, tmp_path, capsys
+):
+    out = tmp_path / "out"
+    wanted = build(builds.request(root, out, shard_size=20_000))
+    before = builds.contents(out)
+    shutil.rmtree(out / "data" / "snow_s3")
+    capsys.readouterr()
+    assert build(builds.request(root, out, shard_size=20_000, share=(0, 2))) is None
+    assert "shards are finished; the last of the --shards to end" in capsys.readouterr().out
+    assert (out / ".vidc").exists()
+    assert build(builds.request(root, out, shard_size=20_000, share=(1, 2))) == wanted
+    assert builds.contents(out) == before
+
+
+def test_a_repair_from_other_videos_replaces_nothing(root, tmp_path):
+    clean = shutil.copytree(root, tmp_path / "clean")
+    out = tmp_path / "out"
+    build(builds.request(clean, out))
+    lost = next((out / "data" / "clean").iterdir())
+    lost.unlink()
+    before = builds.contents(out / "data")
+    for file in (clean / "Annotations").rglob("*.xml"):
+        file.write_text(trees.annotation([trees.Thing(trees.BIRD)]))
+    with pytest.raises(InputError, match=r"was built again and is not what manifest\.json says"):
+        build(builds.request(clean, out))
+    assert builds.contents(out / "data") == before
+
+
+def test_a_folder_that_another_share_begins_meanwhile_is_not_somebodys_own(
+    root, wanted, tmp_path, monkeypatch
+):
+    """Between the look for a build and the look for other files."""
+    out, begun, looks = tmp_path / "out", WorkFolder.begun, []
+
+    def begin_after_the_first_look(work):
+        looks.append(begun(work))
+        if len(looks) == 1:
+            build(builds.request(root, out, share=(1, 2)))
+        return looks[-1]
+
+    monkeypatch.setattr(WorkFolder, "begun", begin_after_the_first_look)
+    out.mkdir()
+    build(builds.request(root, out, share=(0, 2)))
+    assert looks[0] is None
+    assert builds.contents(out) == wanted
+
+
 def test_a_folder_of_somebodys_own_is_not_touched(root, tmp_path):
     (tmp_path / "thesis.tex").write_text("all my work")
     with pytest.raises(InputError, match=r"is not empty \(it holds thesis.tex\)"):

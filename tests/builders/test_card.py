@@ -12,11 +12,14 @@ from importlib import resources
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
+from tests.builders import builds, trees
 from tests.core.folders import Shape, write_folder
 from vidc import frames
 from vidc import manifest as manifests
 from vidc.builders import assets, card
+from vidc.builders.building import build
 from vidc.builders.card_metadata import metadata
 from vidc.classes import class_list
 
@@ -54,6 +57,14 @@ def variant(request, manifest):
     counts = {name: 2 * label for label, name in enumerate(names)}
     total = sum(counts.values()) + 5
     return dataclasses.replace(manifest, class_counts=counts, frames=total, **changes)
+
+
+def test_a_clip_of_a_video_whose_frames_differ_in_size(tmp_path):
+    root = trees.write_imagenet_vid(tmp_path, {"a": 3})
+    (root / "Data/VID/val/a/000001.JPEG").write_bytes(trees.jpeg(trees.picture(90, 120)))
+    build(builds.request(root, tmp_path / "out", size=None))
+    with Image.open(tmp_path / "out" / "assets" / "clip.webp") as clip:
+        assert clip.n_frames == 3
 
 
 @pytest.mark.parametrize("recipe_only", [False, True])

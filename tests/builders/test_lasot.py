@@ -149,6 +149,21 @@ def test_fewer_or_more_lines_than_frames_are_told_unless_they_are_allowed(tmp_pa
         objects_of(replace(source, allow_missing=False))
 
 
+def test_a_sequence_has_the_frames_that_its_numbers_and_lines_say(tmp_path):
+    folder = write_lasot(tmp_path, {"dog-1": 5, "dog-2": 4}) / "dog" / "dog-1"
+    source = open_part(tmp_path, "all")
+    assert source.frames_in_release == 9
+    (folder / "img" / "00000003.jpg").unlink()
+    assert source.frames_in_release == 9
+    (folder / "img" / "00000005.jpg").unlink()
+    assert source.frames_in_release == 9
+    assert sum(video.frames for video in source.videos()) == 7
+    (folder / "groundtruth.txt").write_text("1,2,3,4\n" * 3)  # one frame more than lines
+    assert source.frames_in_release == 8
+    (folder / "groundtruth.txt").unlink()
+    assert source.frames_in_release == 8
+
+
 @pytest.mark.parametrize("parse", [parse_groundtruth, parse_flags])
 def test_a_text_of_many_megabytes_is_none_of_lasot_s(parse):
     with pytest.raises(InputError, match="x is longer than any of LaSOT's"):

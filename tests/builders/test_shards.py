@@ -5,6 +5,7 @@ import io
 import json
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from PIL import Image
@@ -15,6 +16,7 @@ from vidc import manifest as manifests
 from vidc.builders.building import build
 from vidc.builders.pipeline import Recipe
 from vidc.builders.plan import frame_bytes
+from vidc.builders.shardwriter import _HashedFile
 from vidc.classes import class_list
 from vidc.frames import annotations_features, image_features
 from vidc.images import Encoding
@@ -174,6 +176,19 @@ def _clean_jpeg_hashes(root, tmp_path):
         )
     )
     return [row["sha256"]["clean"] for row in rows_of(out, "annotations")]
+
+
+def test_a_write_that_takes_a_part_is_continued(tmp_path):
+    class Slow(io.FileIO):
+        def write(self, data):
+            return super().write(data[:1000])
+
+    written = _HashedFile(Slow(tmp_path / "x", "w"))
+    data = bytes(range(256)) * 20
+    assert written.write(pa.py_buffer(data)) == len(data)
+    shard = written.finish(rows=1)
+    assert (tmp_path / "x").read_bytes() == data
+    assert (shard.bytes, shard.sha256) == (len(data), hashlib.sha256(data).hexdigest())
 
 
 def test_stride_and_native_size(root, tmp_path):

@@ -20,6 +20,7 @@ from tests.builders.trees import (
 )
 from vidc.build import main as build
 from vidc.build import virtual
+from vidc.builders import imagenet_vid
 from vidc.builders.pipeline import Recipe, corrupted, prepare, selected, store
 from vidc.builders.source import open_source
 from vidc.builders.virtual import VirtualFrames
@@ -226,14 +227,16 @@ def test_a_broken_frame_is_named_when_it_is_reached(tree, tmp_path):
     file.write_bytes(file.read_bytes()[:-50])
     frames = stream(copy, threads=2).frames(range(10))
     assert [next(frames).frame, next(frames).frame] == [0, 1]
-    with pytest.raises(InputError, match=r"a/000002\.JPEG is truncated.*; unpack it again, or"):
+    with pytest.raises(InputError, match=r"a/000002\.JPEG is truncated.*; mend it, or build with"):
         next(frames)
     file.write_bytes(b"")
-    with pytest.raises(InputError, match=r"a/000002\.JPEG.*--skip-broken makes\.$"):
+    with pytest.raises(
+        InputError, match=r"a/000002\.JPEG.*--skip-broken and evaluate what that makes\.$"
+    ):
         stream(copy).labels()
     shutil.copy(tree / "Data/VID/val/a/000002.JPEG", file)
     (copy / "Annotations/VID/val/b/000000.xml").write_bytes(b"<")
-    with pytest.raises(InputError, match=r"b/000000\.xml"):
+    with pytest.raises(InputError, match=r"b/000000\.xml is not XML: .*; mend it, or build with"):
         stream(copy).labels()
 
 
@@ -241,8 +244,19 @@ def test_a_frame_that_no_corruption_takes_is_named(tree, tmp_path):
     copy = shutil.copytree(tree, tmp_path / "copy")
     (copy / "Data/VID/val/b/000000.JPEG").write_bytes(jpeg(picture(4, 4)))
     frames = stream(copy, Recipe((("fog", 5),), size=None), threads=1)
-    with pytest.raises(InputError, match=r"b/000000\.JPEG: .*; unpack it again, or"):
+    with pytest.raises(InputError, match=r"b/000000\.JPEG: .*; mend it, or build with"):
         list(frames.frames(range(10)))
+
+
+def test_an_annotation_is_read_once_for_its_frame(tree, monkeypatch):
+    read = []
+    parse = imagenet_vid.parse
+    monkeypatch.setattr(imagenet_vid, "parse", lambda *what: read.append(what[1]) or parse(*what))
+    frames = stream(tree)
+    frames.labels()
+    assert len(read) == len(set(read)) == 10
+    list(frames.frames(range(10)))
+    assert len(read) == 20
 
 
 def test_a_missing_annotation_is_told_unless_it_is_allowed(tree, tmp_path):

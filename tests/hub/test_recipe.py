@@ -74,6 +74,8 @@ def test_the_same_frames_come_back_from_the_recipe(hub, environment, dataset, cl
 def test_frames_that_differ_are_named(environment, dataset, clean, tmp_path):
     other = tmp_path / "other"
     shutil.copytree(clean, other)
+    notes = other / "Annotations" / "VID" / "val" / VIDEO / "000001.xml"
+    notes.write_text("<annotation></annotation>")
     file = other / "Data" / "VID" / "val" / VIDEO / "000002.JPEG"
     pixels = np.array(Image.open(file))
     pixels[40:50, 60:70] ^= 128
@@ -88,37 +90,41 @@ def test_frames_that_differ_are_named(environment, dataset, clean, tmp_path):
     )
     assert done["code"] == 1
     assert f"{VIDEO} frame 2: other pixels in clean, gaussian_noise, snow, rain" in done["out"]
-    assert "1 of 15 frames differ" in done["out"]
+    assert f"{VIDEO} frame 1: other labels or boxes\n" in done["out"]
+    assert "2 of 15 frames differ" in done["out"]
     # Given again it would find the folder finished, and say the same of mended videos.
     assert f"delete {tmp_path / 'out'} and give the command again" in done["out"]
     assert same["code"] == 2
     assert "the recipe's own folder" in same["err"]
 
 
-def table(rows: dict[tuple[str, int], dict[str, str]]) -> pa.Table:
+def table(rows: dict[tuple[str, int], tuple[str, str, int]]) -> pa.Table:
+    """Of each frame the hash of its clean pixels, that of its snow, and its label."""
+    box = {"bbox": [1.0, 2.0, 3.0, 4.0], "category": 0}
     return pa.table(
         {
             "video": [video for video, _ in rows],
             "frame": [frame for _, frame in rows],
-            "sha256": list(rows.values()),
+            "sha256": [{"clean": clean, "snow": snow} for clean, snow, _ in rows.values()],
+            "label": [label for *_, label in rows.values()],
+            "labels": [[label] for *_, label in rows.values()],
+            "objects": [[box | {"category": label}] for *_, label in rows.values()],
         }
     )
 
 
 def test_compare_tells_missing_added_and_different_frames_apart():
-    recorded = {
-        ("a", 0): {"clean": "1", "snow": "2"},
-        ("a", 1): {"clean": "3", "snow": "4"},
-        ("b", 0): {"clean": "5", "snow": "6"},
-    }
-    rebuilt = {
-        ("a", 0): {"clean": "1", "snow": "2"},
-        ("a", 1): {"clean": "3", "snow": "x"},
-        ("c", 0): {"clean": "5", "snow": "6"},
-    }
+    recorded = {("a", 0): ("1", "2", 0), ("a", 1): ("3", "4", 0), ("b", 0): ("5", "6", 0)}
+    rebuilt = {("a", 0): ("1", "2", 7), ("a", 1): ("3", "x", 0), ("c", 0): ("5", "6", 0)}
     found = compare(table(recorded), table(rebuilt))
     assert not found.equal
     assert found.missing == (("b", 0),)
     assert found.added == (("c", 0),)
-    assert found.different == {("a", 1): ("snow",)}
+    assert found.repainted == {("a", 1): ("snow",)}
+    assert found.relabelled == (("a", 0),)
     assert compare(table(recorded), table(recorded)).equal
+
+
+def test_other_labels_alone_are_no_equal_dataset():
+    found = compare(table({("a", 0): ("1", "2", 0)}), table({("a", 0): ("1", "2", 7)}))
+    assert not found.equal
