@@ -69,7 +69,6 @@ def run_cell(
         threads=settings.network_threads,
         compile=settings.compile,
     ):
-        torch.manual_seed(key.seed)
         try:
             cell = _Cell(key, source, model, settings, folder, device)
             cell.restore()
@@ -145,7 +144,7 @@ class _Cell:
 
     def _step(self, batch: Batch, images: torch.Tensor) -> None:
         try:
-            self.answers.add(*self.networks.step(images))
+            self.answers.add(*self.networks.step(images, batch.number))
         except ScoresError as mistake:
             raise self._mistake(mistake, batch.number, batch.start) from None
 
@@ -170,9 +169,6 @@ class _Cell:
         for row in range(len(self.answers.columns)):
             tensors[f"prediction/{row}"] = torch.from_numpy(self.answers.prediction[row, :done])
             tensors[f"confidence/{row}"] = torch.from_numpy(self.answers.confidence[row, :done])
-        tensors["random"] = torch.get_rng_state()
-        if self.device.type == "cuda":
-            tensors["random_cuda"] = torch.cuda.get_rng_state(self.device)
         values = {
             "fingerprint": self.info.fingerprint,
             "meter": self.networks.meter.state(),
@@ -209,9 +205,6 @@ class _Cell:
         ):
             raise ValueError(f"{self.answers.done} answers after {kept.batch} batches")
         self.networks.meter.load_state(kept.values["meter"])
-        torch.set_rng_state(kept.tensors["random"])
-        if self.device.type == "cuda":
-            torch.cuda.set_rng_state(kept.tensors["random_cuda"], self.device)
         self.seconds_before = amount(kept.values["seconds"])
         self.first_batch = self.saved_batch = kept.batch
 

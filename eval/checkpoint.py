@@ -44,6 +44,12 @@ class Checkpoint:
 
 def save(path: Path, checkpoint: Checkpoint) -> None:
     """Write the file whole: a kill leaves the one before or this one."""
+    for name, tensor in checkpoint.tensors.items():
+        if tensor.dtype not in _KINDS:
+            raise InputError(
+                f"{path} cannot hold {name}, which is {tensor.dtype}: let the method keep it in "
+                "numbers of another type."
+            )
     tensors = _storable(checkpoint.tensors)
     notes = {"batch": str(checkpoint.batch), "values": json.dumps(checkpoint.values)}
     notes["sum"] = _sum(tensors, notes)
@@ -61,8 +67,11 @@ def _write(file: BinaryIO, tensors: Mapping[str, torch.Tensor], notes: Mapping[s
     ends = list(itertools.accumulate((tensor.nbytes for _, tensor in ordered), initial=0))
     header: dict[str, object] = {"__metadata__": notes}
     for (name, tensor), place in zip(ordered, itertools.pairwise(ends), strict=True):
-        kind = _KINDS[tensor.dtype]
-        header[name] = {"dtype": kind, "shape": list(tensor.shape), "data_offsets": list(place)}
+        header[name] = {
+            "dtype": _KINDS[tensor.dtype],
+            "shape": list(tensor.shape),
+            "data_offsets": list(place),
+        }
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
     file.write(struct.pack("<Q", len(text)) + text)

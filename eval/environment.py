@@ -58,6 +58,7 @@ def settings(
         torch.are_deterministic_algorithms_enabled(),
         os.environ.get("CUBLAS_WORKSPACE_CONFIG"),
         torch.get_num_threads(),
+        torch.is_deterministic_algorithms_warn_only_enabled(),
     )
     cuda = device.type == "cuda"
     current = torch.cuda.device(device) if cuda else contextlib.nullcontext()
@@ -69,11 +70,11 @@ def settings(
             if deterministic:
                 # Without this cuBLAS may split sums differently from run to run.
                 os.environ["CUBLAS_WORKSPACE_CONFIG"] = ":4096:8"
-                torch.use_deterministic_algorithms(True)
+            torch.use_deterministic_algorithms(deterministic)
             yield
         finally:
             torch.backends.cudnn.benchmark = before[0]
-            torch.use_deterministic_algorithms(before[1])
+            torch.use_deterministic_algorithms(before[1], warn_only=before[4])
             _restore("CUBLAS_WORKSPACE_CONFIG", before[2])
             torch.set_num_threads(before[3])
 

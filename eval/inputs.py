@@ -120,15 +120,21 @@ def recorded(
         if name not in known:
             raise unknown(f"corruption of {about.path}", name, known)
     wanted = names or [name for name in known if name != CLEAN or about.is_sample]
+    if not known.intersection(wanted):
+        raise InputError(f"{about.path} holds no corruption: give --corruptions clean.")
     chosen = [
         (name, severity)
         for name, severity in built
         if name in wanted and (name == CLEAN or not severities or severity in severities)
     ]
+    there = {severity for name, severity in built if name in wanted}
     for severity in severities:
-        if severity not in {each for _, each in built}:
-            there = ", ".join(str(each) for each in sorted({s for _, s in built if s}))
-            raise InputError(f"--severity {severity}: {about.path} has only {there}.")
-    if not chosen:
-        raise InputError(f"{about.path} holds no corruption: give --corruptions clean.")
+        if severity not in there:
+            only = ", ".join(map(str, sorted(there)))
+            of = f" of {', '.join(names)}" if names else ""
+            raise InputError(f"--severity {severity}: {about.path} has only {only}{of}.")
+    for name in names:
+        if name not in {each for each, _ in chosen}:
+            only = ", ".join(str(severity) for each, severity in built if each == name)
+            raise InputError(f"--severity: of {name} {about.path} has only {only}; add that.")
     return chosen

@@ -38,7 +38,7 @@ class Classifier(nn.Module):
         super().__init__()
         self.backbone = backbone
         self.head = head
-        self._last = _last_linear(backbone)
+        self._last = _last_linear(backbone, head.outputs)
         if self._last is not None:
             backbone.get_submodule(self._last).register_forward_pre_hook(_keep_input)
 
@@ -76,7 +76,7 @@ def make_classifier(model: LoadedModel, classes: ClassList, head: str) -> Classi
         )
     outputs = IMAGENET_OUTPUTS if model.outputs is None else len(model.outputs)
     backbone = copy.deepcopy(model.backbone).eval().requires_grad_(False)
-    found = _output_size(backbone)
+    found = _output_size(backbone, outputs)
     if found is not None and found != outputs:
         raise InputError(
             f"The model {model.name} has {found} outputs where {outputs} are expected: give its "
@@ -102,11 +102,20 @@ def _keep_input(module: Any, inputs: tuple[Tensor, ...]) -> None:
     module.last_input = inputs[0]
 
 
-def _last_linear(network: nn.Module) -> str | None:
-    names = [name for name, module in network.named_modules() if isinstance(module, nn.Linear)]
-    return names[-1] if names else None
+def _last_linear(network: nn.Module, outputs: int) -> str | None:
+    """The last linear layer with so many outputs, else the last of all.
+
+    Layers are listed as they were made, not as they are used: the classifier may come earlier.
+    """
+    sizes = {
+        name: module.out_features
+        for name, module in network.named_modules()
+        if isinstance(module, nn.Linear)
+    }
+    fitting = [name for name, size in sizes.items() if size == outputs]
+    return next(reversed(fitting or list(sizes)), None)
 
 
-def _output_size(network: nn.Module) -> int | None:
-    name = _last_linear(network)
+def _output_size(network: nn.Module, outputs: int) -> int | None:
+    name = _last_linear(network, outputs)
     return None if name is None else cast(nn.Linear, network.get_submodule(name)).out_features

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
@@ -41,6 +43,7 @@ class Unit:
     """One network, and the columns that read it."""
 
     classifier: Classifier
+    normalization: str
     members: tuple[tuple[str, Method], ...]
     shared: bool
 
@@ -59,6 +62,7 @@ class Networks:
         meter: Meter | None = None,
     ) -> None:
         self.columns = tuple(column.id for column in columns)
+        self._seed = seed
         self.device = precision.device
         plain = make_classifier(model, classes, protocol.head.map).to(precision.device)
         # Once for each column: a user's file is run every time that it is looked up.
@@ -69,37 +73,41 @@ class Networks:
         )
         self.meter = meter or Meter(precision.device, self.columns)
 
-    def step(self, images: Tensor) -> tuple[Tensor, Tensor]:
+    def step(self, images: Tensor, batch: int = 0) -> tuple[Tensor, Tensor]:
         """Each column's labels (int32) and confidences, columns x B, left on the device.
 
-        A frame for which a method gives anything but probabilities has the confidence NaN.
+        The number of the batch decides what is drawn in it, if anything is. A frame for which a
+        method gives anything but probabilities has the confidence NaN.
         """
         answers: dict[str, tuple[Tensor, Tensor]] = {}
         for unit in self.units:
-            for column, scores in self._scores(unit, images):
+            for column, scores in self._scores(unit, images, batch):
                 answers[column] = _answer(unit.classifier, column, scores, len(images))
         labels, confidences = zip(*(answers[column] for column in self.columns), strict=True)
         return torch.stack(labels), torch.stack(confidences)
 
-    def _scores(self, unit: Unit, images: Tensor) -> list[tuple[str, Tensor]]:
+    def _scores(self, unit: Unit, images: Tensor, batch: int) -> list[tuple[str, Tensor]]:
         if not unit.shared:
             ((column, method),) = unit.members
-            version = images._version
-            with self.meter.measure(column):
-                scores = method.step(images)
-            if images._version != version:
-                raise ScoresError(column, "changed its images, which are the other columns' too,")
-            return [(column, scores)]
+            self._seed_draws(column, batch)
+            with self.meter.measure(column), _unchanged(images, column):
+                return [(column, method.step(images))]
         refined = []
+        everyone = [column for column, _ in unit.members]
         with torch.no_grad():
-            with self.meter.measure(*(column for column, _ in unit.members)):
+            self._seed_draws(unit.normalization, batch)
+            with self.meter.measure(*everyone), _unchanged(images, everyone[0]):
                 outputs = unit.classifier(images)
             for column, method in unit.members:
                 # A copy for each: a method may well work in place.
                 own = Outputs(outputs.logits.clone(), outputs.features.clone())
+                self._seed_draws(column, batch)
                 with self.meter.measure(column):
                     refined.append((column, method.refine(own)))
         return refined
+
+    def _seed_draws(self, who: str, batch: int) -> None:
+        seed_draws(self.device, self._seed, who, batch)
 
     def state(self) -> dict[str, Tensor]:
         """Everything that batches have changed; a shared network's part is there once."""
@@ -192,16 +200,39 @@ def _unit(
         # A graph for each size of batch: which one a batch meets must not hang on the batches
         # before it, or a run that was interrupted would end with other digits.
         classifier.compile(dynamic=False)
-    members = tuple(
-        (column.id, _method(methods[column.id], column, classifier, protocol)) for column in group
-    )
-    return Unit(classifier, members, shares(methods[group[0].id]))
+    members = []
+    for column in group:
+        seed_draws(precision.device, seed, column.id, None)
+        members.append((column.id, _method(methods[column.id], column, classifier, protocol)))
+    return Unit(classifier, name, tuple(members), shares(methods[group[0].id]))
 
 
 def _method(
     kind: type[Method], column: Column, classifier: Classifier, protocol: Protocol
 ) -> Method:
     return kind(classifier, method_settings(column.method, kind, protocol))
+
+
+def seed_draws(device: torch.device, seed: int, who: str, batch: int | None) -> None:
+    """Let what a column draws hang on nothing else: not on other columns, nor on where it resumed.
+
+    Of the shipped ones none draws while batches come; a user's method or network may.
+    """
+    digest = hashlib.sha256(f"{seed} {who} {batch}".encode()).digest()
+    number = int.from_bytes(digest[:8])
+    # Not torch.manual_seed, which seeds every kind of device there could be: that takes 0.2 ms.
+    torch.default_generator.manual_seed(number)
+    if device.type == "cuda":
+        torch.cuda.manual_seed(number)
+
+
+@contextmanager
+def _unchanged(images: Tensor, column: str) -> Iterator[None]:
+    """Refuse a method, or a network, that writes into the batch: the other columns get it too."""
+    version = images._version
+    yield
+    if images._version != version:
+        raise ScoresError(column, "changed its images in place, which are the other columns' too,")
 
 
 def _answer(

@@ -9,7 +9,7 @@ import io
 import struct
 import urllib.error
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,8 @@ SAMPLE = "sample"
 PAPER_WEIGHTS = "IMAGENET1K_V1"
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
 IMAGENET_STD = (0.229, 0.224, 0.225)
+# The values of torchvision's InterpolationMode, which takes a second to import.
+INTERPOLATIONS = ("nearest", "nearest-exact", "bilinear", "bicubic", "box", "hamming", "lanczos")
 SHOWN_KEYS = 3
 _ARCHIVE = b"PK\3\4"  # what torch takes for an archive begins so
 # What torchvision builds these two with when it has weights for them, and without them does not.
@@ -42,6 +44,15 @@ class Preprocessing:
     resize: int | None = 256  # the shorter side, before the crop; None: no resize
     crop: int = 224
     interpolation: str = "bilinear"
+
+    def __post_init__(self) -> None:
+        sizes = (self.crop, self.crop if self.resize is None else self.resize)
+        if not all(isinstance(size, int) and size > 0 for size in sizes):
+            raise InputError("Preprocessing: crop and resize must be whole numbers of pixels.")
+        if not (len(self.mean) == len(self.std) == 3 and all(self.std)):
+            raise InputError("Preprocessing: mean and std must be three numbers each, std not 0.")
+        if self.interpolation not in INTERPOLATIONS:
+            raise unknown("interpolation", self.interpolation, INTERPOLATIONS)
 
     def describe(self) -> str:
         """One sentence for the user.
@@ -152,7 +163,15 @@ def _user(name: str, weights: str | None) -> LoadedModel:
             "vidc.eval.models.Preprocessing."
         )
     outputs = getattr(network, "wnids", None)
+    if outputs is not None and not _is_list_of_names(outputs):
+        raise InputError(f"{name}: the network's attribute `wnids` must be a list of wnids.")
     return wrap(network, name, weights or "as the function made it", outputs, preprocessing)
+
+
+def _is_list_of_names(value: Any) -> bool:
+    """Whether it is several texts; one text alone is a list of letters."""
+    several = isinstance(value, Iterable) and not isinstance(value, str)
+    return several and all(isinstance(each, str) for each in value)
 
 
 def _needs_no_argument(function: Any) -> bool:
@@ -187,7 +206,8 @@ def _torchvision(name: str, weights: str | None) -> LoadedModel:
             network.register_module("aux1", None)
             network.register_module("aux2", None)
         published = _of_file(weights, entries)
-        return wrap(network, name, weights, preprocessing=_preprocessing(published))
+        title = published.name if _is_published(Path(weights), published.url) else weights
+        return wrap(network, name, title, preprocessing=_preprocessing(published))
     if weights is None:
         weights = _first_choice(entries).name
     if weights not in entries.__members__:
@@ -213,6 +233,15 @@ def _of_file(file: str, entries: Any) -> Any:
     """The weights that a file holds, by the name it was published under."""
     named = [entry for entry in entries if entry.url.rpartition("/")[2] == Path(file).name]
     return named[0] if named else _first_choice(entries)
+
+
+def _is_published(file: Path, url: str) -> bool:
+    """Whether a file is the published one: its name there ends in the first digits of its hash."""
+    published = url.rpartition("/")[2]
+    digits = Path(published).stem.rpartition("-")[2]
+    return file.name == published and hashlib.sha256(file.read_bytes()).hexdigest().startswith(
+        digits
+    )
 
 
 def _preprocessing(entry: Any) -> Preprocessing:

@@ -59,8 +59,14 @@ def parse_columns(names: Sequence[str]) -> list[Column]:
     """
     columns = [_parse_column(name) for name in names]
     for position, column in enumerate(columns):
-        if column.id in [other.id for other in columns[:position]]:
-            raise InputError(f"The column {column.id} is asked for twice.")
+        for other in columns[:position]:
+            if (other.id, other.method) == (column.id, column.method):
+                raise InputError(f"The column {column.id} is asked for twice.")
+            if other.id == column.id:
+                raise InputError(
+                    f"{other.method} and {column.method} would both be the column {column.id}: "
+                    "give one of the classes another name."
+                )
     return columns
 
 

@@ -103,7 +103,9 @@ def _load_optimizer(optimizer: torch.optim.Optimizer, state: Mapping[str, Tensor
     for name, tensor in state.items():
         if name.startswith(OPTIMIZER):
             index, key = name.removeprefix(OPTIMIZER).split(".", 1)
-            entries.setdefault(int(index), {})[key] = tensor.clone()
+            # Torch leaves the count of steps where it finds it, and on a GPU would wait for it.
+            kept = tensor.cpu() if key == "step" else tensor
+            entries.setdefault(int(index), {})[key] = kept.clone()
     optimizer.load_state_dict(optimizer.state_dict() | {"state": entries})
     for parameter, loaded in optimizer.state.items():
         for key, value in loaded.items():

@@ -135,6 +135,15 @@ def test_wrong_columns_are_told_in_a_sentence(names, sentence):
         parse_columns(names)
 
 
+def test_two_files_with_a_class_of_the_same_name_are_told_apart(mine, tmp_path):
+    other = tmp_path / "other.py"
+    other.write_text(MINE, "utf-8")
+    with pytest.raises(InputError, match=r"mine\.py:Doubtful and .*other\.py:Doubtful would both"):
+        parse_columns([f"{mine}:Doubtful@bn", f"{other}:Doubtful@bn"])
+    with pytest.raises(InputError, match="Doubtful@bn is asked for twice"):
+        parse_columns([f"{mine}:Doubtful@bn"] * 2)
+
+
 def test_wrong_user_files_are_told_in_a_sentence(mine, tmp_path):
     with pytest.raises(InputError, match="did you mean 'Doubtful'"):
         method_class(f"{mine}:Doubtfull")

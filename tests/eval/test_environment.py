@@ -1,10 +1,33 @@
 """The device that is picked and its half precision, with torch's answers about GPUs replaced."""
 
+import os
+
 import pytest
 import torch
 
 from vidc.errors import InputError
-from vidc.eval.environment import amp_dtype, pick_device
+from vidc.eval.environment import amp_dtype, pick_device, settings
+
+
+@pytest.mark.parametrize("deterministic", [False, True])
+@pytest.mark.parametrize("warn_only", [False, True])
+@pytest.mark.parametrize("before", [False, True])
+def test_the_caller_s_switches_are_replaced_and_put_back(before, warn_only, deterministic):
+    def switches():
+        return (
+            torch.are_deterministic_algorithms_enabled(),
+            torch.is_deterministic_algorithms_warn_only_enabled(),
+            os.environ.get("CUBLAS_WORKSPACE_CONFIG"),
+        )
+
+    try:
+        torch.use_deterministic_algorithms(before, warn_only=warn_only)
+        outside = switches()
+        with settings(torch.device("cpu"), deterministic=deterministic):
+            assert switches()[:2] == (deterministic, False)
+        assert switches() == outside
+    finally:
+        torch.use_deterministic_algorithms(False)
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from tests.eval.networks_to_adapt import settings
 from vidc.classes import class_list
 from vidc.eval.head import ClassMap, groups
 from vidc.eval.methods import COLUMNS, METHODS, method_class
+from vidc.eval.methods.base import _load_optimizer
 from vidc.eval.models import Classifier
 from vidc.eval.normalization import NORMALIZATIONS, with_normalization
 
@@ -41,6 +42,18 @@ def method_on(device, pair):
 def images_on(device, batch=BATCH):
     images = torch.randn(batch, 3, 32, 32, device=device)
     return images.contiguous(memory_format=torch.channels_last)
+
+
+def test_what_adam_counts_stays_on_the_host():
+    """On the GPU it would be read back at every step after a resumed one."""
+    with FakeTensorMode(), torch.device("cuda"):
+        weight = nn.Parameter(torch.zeros(3))
+        optimizer = torch.optim.Adam([weight])
+        moments = {"exp_avg": torch.ones(3), "exp_avg_sq": torch.ones(3)}
+        kept = {"step": torch.tensor(7.0), **moments}
+        _load_optimizer(optimizer, {f"optimizer.0.{key}": value for key, value in kept.items()})
+    places = {key: value.device.type for key, value in optimizer.state[weight].items()}
+    assert places == {"step": "cpu", "exp_avg": "cuda", "exp_avg_sq": "cuda"}
 
 
 def test_all_pairs_are_here():

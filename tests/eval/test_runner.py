@@ -110,6 +110,58 @@ def test_a_method_that_works_in_place_does_not_disturb_the_others(tmp_path, monk
     np.testing.assert_allclose(found["flat_confidence"], 1 / 3, rtol=1e-6)
 
 
+class Guesses(Method):
+    """Draws at its start and in every batch."""
+
+    def setup(self):
+        self.start = torch.rand(())
+
+    def refine(self, outputs):
+        noise = torch.randn_like(outputs.logits) + self.start
+        return (outputs.logits + noise).softmax(1)
+
+
+def test_what_a_method_draws_depends_on_no_other_column_and_on_no_interruption(
+    tmp_path, monkeypatch
+):
+    names = ("one", "two")
+    columns = [Column(name, name, name, "bn") for name in names]
+    monkeypatch.setattr(
+        "vidc.eval.networks.method_class", lambda n: Guesses if n in names else method_class(n)
+    )
+    _, together = run(tmp_path / "together", settings_of(columns))
+    _, alone = run(tmp_path / "alone", settings_of(columns[1:]))
+    assert alone["two_confidence"].equals(together["two_confidence"])
+    assert not together["one_confidence"].equals(together["two_confidence"])
+
+    def stop_after_the_second(done, frames, errors):
+        if done > 4:
+            raise StoppedError
+
+    settings = settings_of(columns, checkpoint_every=1)
+    with pytest.raises(StoppedError):
+        run(tmp_path / "stopped", settings, watch=stop_after_the_second)
+    _, continued = run(tmp_path / "stopped", settings)
+    assert continued.equals(together)
+
+
+def test_a_network_that_changes_the_images_is_refused_where_it_is_shared(tmp_path, monkeypatch):
+    model = tiny_model()
+    brightens = torch.nn.Sequential(Brightens(), *model.backbone)
+    monkeypatch.setattr(
+        "tests.eval.one_cell.tiny_model", lambda: dataclasses.replace(model, backbone=brightens)
+    )
+    with pytest.raises(InputError, match=r"column source changed its images in place.* at batch 0"):
+        run(tmp_path / "run", settings_of([COLUMNS["source"], COLUMNS["unmix_tns"]]))
+
+
+class Brightens(torch.nn.Module):
+    """Works in place, as no layer should."""
+
+    def forward(self, x):
+        return x.mul_(3)
+
+
 def test_a_method_that_changes_the_images_is_refused(tmp_path, monkeypatch):
     class Brightens(Method):
         def step(self, images):
@@ -181,7 +233,6 @@ def shorten(kept, end):
     "change",
     [
         lambda kept: kept.tensors.pop("confidence/0"),
-        lambda kept: kept.tensors.pop("random"),
         lambda kept: kept.values.pop("meter"),
         lambda kept: kept.values.update(seconds=None),
         lambda kept: kept.tensors.update({"prediction/1": kept.tensors["prediction/1"][:-1]}),
@@ -232,6 +283,13 @@ def test_a_checkpoint_is_a_safetensors_file_of_every_kind_of_number(tmp_path):
             assert found[name].dtype == tensor.dtype
             assert torch.equal(found[name], tensor)
     assert checkpoint.load(tmp_path / "cell").values == {"a": "ä"}
+
+
+def test_a_number_that_no_checkpoint_can_hold_is_told(tmp_path):
+    tensors = {"networks/0/phase": torch.zeros(2, dtype=torch.complex64)}
+    with pytest.raises(InputError, match=r"cannot hold networks/0/phase, which is torch.complex64"):
+        checkpoint.save(tmp_path / "cell", checkpoint.Checkpoint(1, tensors, {}))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_long_cell_s_predictions_are_written_in_parts_that_make_the_same_table(

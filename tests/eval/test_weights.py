@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import hashlib
 import io
 import re
 import urllib.error
@@ -17,7 +18,14 @@ from tests.eval.networks_to_adapt import THREE, small_network
 from vidc.classes import class_list
 from vidc.errors import InputError
 from vidc.eval.models import Classifier, Preprocessing, load_model, make_classifier
-from vidc.eval.weights import _of_file, _preprocessing, weights_sha256, wrap
+from vidc.eval.weights import (
+    INTERPOLATIONS,
+    _is_published,
+    _of_file,
+    _preprocessing,
+    weights_sha256,
+    wrap,
+)
 
 USER = """\
 import functools
@@ -115,6 +123,79 @@ def test_a_file_is_preprocessed_for_as_torchvision_published_it(name, entry):
     assert _of_file(f"some/folder/{name}", entries) is entries[entry]
     shorter = {"IMAGENET1K_V1": 256, "IMAGENET1K_V2": 232}[entry]  # of their published transforms
     assert _preprocessing(_of_file(name, entries)).resize == shorter
+
+
+def test_a_published_file_is_known_by_its_name_and_its_hash(tmp_path):
+    data = b"weights"
+    name = f"resnet50-{hashlib.sha256(data).hexdigest()[:8]}.pth"
+    (tmp_path / name).write_bytes(data)
+    assert _is_published(tmp_path / name, f"https://elsewhere/models/{name}")
+    (tmp_path / "mine.pth").write_bytes(data)
+    assert not _is_published(tmp_path / "mine.pth", f"https://elsewhere/models/{name}")
+    (tmp_path / name).write_bytes(b"others")
+    assert not _is_published(tmp_path / name, f"https://elsewhere/models/{name}")
+    (tmp_path / "resnet50.pth").write_bytes(data)
+    assert not _is_published(tmp_path / "resnet50.pth", "https://elsewhere/models/resnet50.pth")
+
+
+def test_a_published_file_has_the_name_of_its_weights(squeezed, monkeypatch):
+    _, file = squeezed
+    monkeypatch.setattr("vidc.eval.weights._is_published", lambda path, url: path == file)
+    assert load_model("shufflenet_v2_x0_5", str(file)).weights == "IMAGENET1K_V1"
+
+
+@pytest.mark.parametrize(
+    ("slip", "sentence"),
+    [
+        ({"interpolation": "cubic"}, "unknown interpolation 'cubic': did you mean 'bicubic'"),
+        ({"crop": (32, 32)}, "crop and resize must be whole numbers"),
+        ({"resize": 0}, "crop and resize must be whole numbers"),
+        ({"mean": (0.5, 0.5)}, "mean and std must be three numbers each"),
+        ({"std": (1, 0, 1)}, "std not 0"),
+    ],
+)
+def test_preprocessing_that_cannot_be_done_is_told(slip, sentence):
+    with pytest.raises(InputError, match=sentence):
+        Preprocessing(**slip)
+
+
+def test_every_interpolation_of_torchvision_s_is_known():
+    modes = torchvision.transforms.InterpolationMode
+    assert {mode.value for mode in modes} == set(INTERPOLATIONS)
+
+
+@pytest.mark.parametrize("wnids", ["3", "'n1'", "[1, 2]"])
+def test_wnids_that_are_no_list_of_names_are_told(tmp_path, wnids):
+    file = tmp_path / "mine.py"
+    lines = ("from torch import nn", "def net():", " made = nn.Linear(3, 2)")
+    file.write_text("\n".join((*lines, f" made.wnids = {wnids}", " return made")))
+    with pytest.raises(InputError, match="`wnids` must be a list of wnids"):
+        load_model(f"{file}:net")
+
+
+class Gated(nn.Module):
+    """Its classifier was made before another linear layer that comes before it."""
+
+    def __init__(self):
+        super().__init__()
+        self.classifier = nn.Linear(4, 3)
+        self.gate = nn.Linear(4, 4)
+
+    def forward(self, x):
+        x = x.mean((2, 3))
+        x = torch.cat([x, x[:, :1]], 1)
+        return self.classifier(x * self.gate(x).sigmoid())
+
+
+def test_the_classifier_is_the_layer_with_as_many_outputs_as_there_are_names():
+    model = wrap(Gated(), "gated", "random", ("n1", "n2", "elsewhere"))
+    classifier = make_classifier(model, THREE, "sum")
+    x = torch.randn(2, 3, 8, 8)
+    outputs = classifier(x)
+    gated = classifier.backbone
+    torch.testing.assert_close(
+        gated.classifier(outputs.features)[:, :2], gated(x)[:, :2], rtol=0, atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("name", ["googlenet", "inception_v3"])
