@@ -8,7 +8,7 @@ from pathlib import Path
 
 from vidc import manifest as manifests
 from vidc.builders.plan import Plan, estimated_bytes
-from vidc.builders.settings import difference, options_of
+from vidc.builders.settings import ALLOW_MISSING, difference, options_of
 from vidc.builders.summary import size
 from vidc.builders.workfolder import WorkFolder
 from vidc.errors import InputError
@@ -39,6 +39,8 @@ def _check_finished(out: Path, plan: Plan, manifest: Manifest) -> None:
 
 
 def _check_options(out: Path, ours: Mapping[str, object], theirs: Mapping[str, object]) -> None:
+    if ours.get(ALLOW_MISSING):  # may be added to go on, as what is finished is the same with it
+        theirs = {**theirs, ALLOW_MISSING: True}
     found = difference(ours, theirs)
     if found:
         raise InputError(f"{out} holds another build ({found}): {ANOTHER}")

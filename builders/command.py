@@ -26,7 +26,7 @@ The same command again continues where it stopped."""
 # What each source's help says: its splits, the default first, and what --allow-missing allows.
 SPLITS = {
     "imagenet-vid": ("val", "train"),
-    "lasot": ("test", "train", "all"),
+    "lasot": ("test", "train", "full"),
     "tao-lasot": ("trainval", "train", "validation"),
 }
 _ALLOWED = {

@@ -29,7 +29,7 @@ from vidc.classes import ClassList, class_list, lasot_test_sequences
 from vidc.errors import InputError, unknown
 from vidc.frames import Box
 
-SPLITS = ("test", "train", "all")
+SPLITS = ("test", "train", "full")
 SEQUENCES_PER_CLASS = 20
 # What the release's archives unpack to, where root is the folder that holds it.
 _FOLDERS = ("", "LaSOT", "LaSOTBenchmark")

@@ -106,20 +106,23 @@ class Plan:
     def digest(self) -> str:
         """The sha256 that stands for the whole plan."""
         parts = [[part.identity() for part in task.parts] for task in self.tasks]
-        return digest([self.settings.options(), parts, list(self.missing)])
+        return digest([self.settings.identity(), parts, list(self.missing)])
 
     def task_key(self, task: Task, versions: dict[str, str]) -> str:
         """The name of a finished task: it changes with anything that may change its bytes."""
         parts = [part.identity() for part in task.parts]
         place = [task.index, task.count]
-        return digest([self.settings.options(), versions, place, parts])
+        return digest([self.settings.identity(), versions, place, parts])
 
 
 def make_plan(source: Source, settings: Settings) -> Plan:
     """Cut the videos of a source into shards."""
     listed = source.videos()
     if not listed:
-        raise InputError(f"there is no video of {source.name}'s split '{source.split}' in --root")
+        raise InputError(
+            f"there is no video of {source.name}'s split '{source.split}' in --root: unpack the "
+            "split there"
+        )
     wanted = listed[: settings.limit_videos]
     videos = [video for video in wanted if video.frames > 0]
     empty = [video for video in wanted if video.frames == 0]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vidc.builders import arguments
-from vidc.commandline import say
+from vidc.commandline import from_the_start, say
 from vidc.corruptions import TEMPORAL, Key, corrupt, names
 from vidc.errors import InputError, unknown
 from vidc.frames import Pixels
@@ -23,6 +23,7 @@ examples:
   COMMAND lasot --root LaSOT --video --temporal coherent"""
 
 SEVERITIES = (1, 2, 3, 4, 5)
+SEVERITY, FRAMES = 5, 75
 FRAMES_A_SECOND = 25
 TILES_IN_A_ROW = 4
 LARGEST_VIDEO = 8191  # MPEG-4 has 13 bits for a picture's height and width
@@ -63,10 +64,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--seed", type=int, default=0, help="of all randomness")
     video = parser.add_argument_group("moving pictures")
     video.add_argument("--video", action="store_true", help="an MP4 of the clip, side by side")
-    video.add_argument("--severity", type=int, default=5, metavar="N", help="in the video")
-    video.add_argument("--frames", type=int, default=75, metavar="N", help="of the video, at most")
+    # No defaults here: without --video they would be misplaced, and are refused.
+    of_video = f"in the video (default: {SEVERITY})"
+    video.add_argument("--severity", type=int, metavar="N", help=of_video)
+    most = f"of the video, at most (default: {FRAMES})"
+    video.add_argument("--frames", type=int, metavar="N", help=most)
 
 
+@from_the_start()
 def main(args: argparse.Namespace) -> int:
     """Draw what is asked for and say where it is."""
     chosen = _chosen(args.corruptions)
@@ -75,9 +80,10 @@ def main(args: argparse.Namespace) -> int:
     shots = _shots(args)
     try:
         if args.video:
-            clip = itertools.islice(shots, args.frames)
-            count = write_video(out, clip, chosen, args.severity, args.temporal)
-            say(f"{out}: {count} frames of {', '.join(chosen)} at severity {args.severity}")
+            severity = args.severity or SEVERITY
+            clip = itertools.islice(shots, args.frames or FRAMES)
+            count = write_video(out, clip, chosen, severity, args.temporal)
+            say(f"{out}: {count} frames of {', '.join(chosen)} at severity {severity}")
         else:
             write_sheet(out, next(shots), chosen, args.temporal)
             say(f"{out}: {', '.join(chosen)} at severities 1 to 5")
@@ -119,6 +125,7 @@ def write_video(
     pictures = (_tiles(shot, corruptions, severity, temporal) for shot in shots)
     temporary = out.with_name(f".{out.name}.tmp.mp4")
     try:
+        temporary.touch()  # what prevents it is told here, which OpenCV does not
         count = _encode(temporary, pictures)
         with temporary.open("rb+") as file:
             os.fsync(file.fileno())
@@ -207,11 +214,14 @@ def _check(args: argparse.Namespace) -> None:
         raise InputError("--root, --split and --clip go with a source: name it first.")
     if args.temporal not in TEMPORAL:
         raise unknown("temporal", args.temporal, TEMPORAL)
-    if args.severity not in SEVERITIES:
+    for name in ("severity", "frames"):
+        if getattr(args, name) is not None and not args.video:
+            raise InputError(f"--{name} belongs to --video: give both or neither.")
+    if args.severity not in (None, *SEVERITIES):
         raise InputError(f"--severity is {args.severity}: it must be from 1 to 5.")
     if not 8 <= args.size <= 2048:
         raise InputError(f"--size is {args.size}: it must be from 8 to 2048.")
-    if args.frames < 1:
+    if args.frames is not None and args.frames < 1:
         raise InputError(f"--frames is {args.frames}: it must be 1 or more.")
 
 

@@ -22,7 +22,7 @@ EXAMPLES = """\
 examples:
   COMMAND my-org/lasot-c --root LaSOT    into lasot-c
   COMMAND some/folder --root LaSOT --out lasot-c
-Exit code 0: every frame has its recorded pixels and labels; 1: some differ, and are named."""
+Exit code 0: all pixels and labels are as recorded; 1: some are not, and named."""
 
 DIFFERENT = 1
 _SHOWN = 20
@@ -154,7 +154,12 @@ def _tell(found: Comparison, manifest: Manifest, args: argparse.Namespace) -> in
         say(printable(line))
     if len(lines) > _SHOWN:
         say(f"and {len(lines) - _SHOWN:,} more")
-    say(f"{args.out} is not the recorded dataset: {len(lines):,} of {found.frames:,} frames differ")
+    others = len(lines) - len(found.missing) - len(found.added)
+    say(
+        f"{args.out} is not the recorded dataset of {found.frames:,} frames: "
+        f"{len(found.missing):,} missing, {len(found.added):,} that it has not, "
+        f"{others:,} different"
+    )
     # What is finished is not built again, whatever has changed in --root since.
     say(f"with other clean videos in {args.root}, delete {args.out} and give the command again")
     return DIFFERENT

@@ -8,6 +8,7 @@ from vidc.builders import sample
 from vidc.builders.building import Request, build, open_clean
 from vidc.builders.pipeline import Recipe
 from vidc.builders.settings import DEFAULT_CORRUPTIONS, Settings, corruption_list
+from vidc.files import explained
 
 FOLDER = Path("datasets/sample")
 # source, where its clean videos are, where its dataset goes
@@ -19,7 +20,8 @@ PARTS = (
 
 def build_sample(folder: Path = FOLDER) -> int:
     """Render what is not there and build what is not finished, the way of the real datasets."""
-    sample.render(folder / "clean")
+    with explained(folder, "give the command in another folder"):
+        sample.render(folder / "clean")
     recipe = Recipe(
         corruptions=corruption_list(DEFAULT_CORRUPTIONS, (sample.SEVERITY,), clean=True),
         size=sample.SIZE,

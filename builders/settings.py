@@ -21,6 +21,7 @@ from vidc.manifest import Manifest, RecipeEntry
 
 DEFAULT_CORRUPTIONS = ("gaussian_noise", "snow", "rain")
 DEFAULT_SHARD_SIZE = 500_000_000
+ALLOW_MISSING = "allow-missing"
 # Whoever names the wrong folder is told that it holds another dataset, not some lesser difference.
 _TELLING = ("source", "name", "split")
 
@@ -41,6 +42,11 @@ class Settings:
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", self.name):
             raise InputError(f"--name '{self.name}' must be letters, digits, '-', '_' and '.'")
+        if self.split == "all":
+            raise InputError(
+                f"the split of {self.source} is called 'all', which means every split to "
+                "load_dataset: give it another name"
+            )
         if self.limit_videos is not None and not 1 <= self.limit_videos < 2**63:
             raise InputError(
                 f"--limit-videos is {self.limit_videos}: give a number from 1 to 2^63 - 1"
@@ -81,6 +87,13 @@ class Settings:
         cut = (self.limit_videos, self.shard_size, self.allow_missing)
         return _options(place, self.recipe_entry(), cut)
 
+    def identity(self) -> dict[str, Any]:
+        """The options that change what a shard holds.
+
+        --allow-missing is not among them: what was finished without it is the same with it.
+        """
+        return {key: value for key, value in self.options().items() if key != ALLOW_MISSING}
+
 
 def options_of(manifest: Manifest) -> dict[str, Any]:
     """The options that a dataset was built with, as :meth:`Settings.options` has them."""
@@ -108,7 +121,7 @@ def _options(
         "stride": recipe.stride,
         "limit-videos": cut[0],
         "shard-size": cut[1],
-        "allow-missing": cut[2],
+        ALLOW_MISSING: cut[2],
     }
 
 

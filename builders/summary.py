@@ -121,10 +121,14 @@ def _skipped_lines(skipped: tuple[Skipped, ...]) -> list[str]:
     if not skipped:
         return ["  skipped: nothing"]
     # A file's name can hold commands to a terminal.
-    shown = [f"    {printable(f'{entry.file}: {entry.why}')}" for entry in skipped[:10]]
+    shown = [f"    {printable(_skipped_line(entry))}" for entry in skipped[:10]]
     if len(skipped) > len(shown):
         shown.append(f"    and {len(skipped) - len(shown)} more, all in manifest.json")
     return [f"  skipped: {_number(len(skipped), 'file')}", *shown]
+
+
+def _skipped_line(entry: Skipped) -> str:
+    return entry.why if entry.why.startswith(entry.file) else f"{entry.file}: {entry.why}"
 
 
 def _wrapped(text: str) -> str:

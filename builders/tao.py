@@ -99,6 +99,11 @@ def open_split(root: Path, split: str | None, allow_missing: bool) -> TaoLasot:
     annotated: dict[str, tuple[AnnotatedFrame, ...]] = {}
     for name in _FILES[split]:
         annotated.update(_read(root, name))
+    if not annotated:
+        raise InputError(
+            f"{root / 'annotations'} lists no LaSOT video in {' and '.join(_FILES[split])}.json: "
+            "download TAO's own annotations again."
+        )
     present = {
         name: frames
         for name, frames in sorted(annotated.items())
@@ -108,7 +113,7 @@ def open_split(root: Path, split: str | None, allow_missing: bool) -> TaoLasot:
     if not present:
         raise InputError(
             f"--root {root} has none of the {len(annotated)} LaSOT videos of TAO's split "
-            f"'{split}': looked for frames/{missing[0] if missing else 'train/LaSOT'} and so on."
+            f"'{split}': unpack its frames, of which the first is frames/{missing[0]}."
         )
     if missing and not allow_missing:
         raise InputError(
@@ -131,7 +136,7 @@ def parse(data: bytes, what: str) -> dict[str, tuple[AnnotatedFrame, ...]]:
     try:
         tables = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{what} is not JSON: {error}.") from error
+        raise InputError(f"{what} is not JSON ({error}): download it again.") from error
     videos = {
         row["id"]: _path(row["name"], what)
         for row in _rows(tables, "videos", what)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vidc.builders import arguments
-from vidc.commandline import say
+from vidc.commandline import from_the_start, say
 from vidc.engines import Engine, run
 from vidc.errors import InputError, printable
 
@@ -39,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--workers", type=int, metavar="N", help="processes; all cores if not given")
 
 
+@from_the_start()
 def main(args: argparse.Namespace) -> int:
     """Print what was found; the exit code says whether it was anything."""
     from vidc import manifest as manifests

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vidc.commandline import run, say
+from vidc.commandline import from_the_start, run, say
 from vidc.eval.options import PROGRAM, check_names, parse
 from vidc.eval.waiting import sleep_soon
 
@@ -16,7 +16,8 @@ def main(arguments: Sequence[str]) -> int:
     if arguments and arguments[0] == REPORT:
         from vidc.eval.report import main as report
 
-        code: int = report(arguments[1:])
+        with from_the_start():
+            code: int = report(arguments[1:])
         return code
     options = parse(arguments)
     check_names(options)

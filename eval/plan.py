@@ -196,7 +196,8 @@ def _header(
             amp=settings.amp,
             deterministic=settings.deterministic,
             threads=settings.network_threads,
-        ),
+        )
+        | {"compile": settings.compile, "gpu_decode": settings.gpu_decode},
         "model": model.describe(),
         "order": settings.protocol.stream.order,
         "limit_frames": settings.limit_frames,

@@ -81,11 +81,11 @@ def _title(results: Mapping[str, Any]) -> str:
     limit = results.get("limit_frames")
     which = "frames" if limit is None else f"the first {limit} frames"
     model = f"{results['model']['name']}, weights {results['model']['weights']}"
-    protocol = f"protocol {results['protocol']['name']}{_changed(results['protocol'])}"
+    protocol = f"protocol {results['protocol']['name']}{changed(results['protocol'])}"
     return f"Online error, % ({model}; {protocol}; {which} {order}, batches of {batch})"
 
 
-def _changed(protocol: Mapping[str, Any]) -> str:
+def changed(protocol: Mapping[str, Any]) -> str:
     """What differs from the shipped protocol of this name, as ``--set`` has it.
 
     Else a table with other hyperparameters would claim to be the paper's; batch and order are in
@@ -124,7 +124,8 @@ def _section(
         mean = Row(MEAN, None, "ours", tuple(_mean_value(corrupted, column) for column in ids))
         same_rows = sorted(c for c, _ in keys if c != CLEAN) == sorted(PAPER_ROWS)
         rows += [mean, *_beside(mean, paper if same_rows else {})]
-    return Section(name, tuple(rows), _notes(name, dataset, results["model"], bool(paper)))
+    has_paper = any(row.kind == "paper" for row in rows)
+    return Section(name, tuple(rows), _notes(name, dataset, results["model"], has_paper))
 
 
 def row_order(key: tuple[str, int]) -> tuple[int, str, int]:

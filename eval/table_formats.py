@@ -112,8 +112,13 @@ def _value(value: Value | None, row: Row) -> str:
     if value is None:
         return PENDING if row.kind == "ours" else ""
     if row.kind == "difference":
-        return f"{value.mean:+.1f}"
+        return f"{shown(value.mean):+.1f}"
     return f"{value.mean:.1f}" if value.std is None else f"{value.mean:.1f} ± {value.std:.1f}"
+
+
+def shown(difference: float) -> float:
+    """Rounded, and nought without a sign of its own: a little less is not shown as -0.0."""
+    return round(difference, 1) + 0.0
 
 
 def _aligned(lines: Sequence[Sequence[str]], bold: bool) -> list[str]:

@@ -8,7 +8,8 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -122,8 +123,9 @@ def run(main: Callable[[Sequence[str]], int], program: str) -> NoReturn:
     except InputError as mistake:
         sys.stderr.write(f"{program}: {told(mistake)}\n")
         code = USER_MISTAKE
-    except KeyboardInterrupt:
-        sys.stderr.write(f"{program}: interrupted; the same command continues where it stopped\n")
+    except KeyboardInterrupt as interrupt:
+        how = str(interrupt) or "the same command continues where it stopped"
+        sys.stderr.write(f"{program}: interrupted; {how}\n")
         code = INTERRUPTED
     except BrokenPipeError:
         # The reader of our output has gone (`| head`): nothing more to say, but it may have gone in
@@ -131,6 +133,15 @@ def run(main: Callable[[Sequence[str]], int], program: str) -> NoReturn:
         _print_nowhere()
         code = NOBODY_READS
     sys.exit(code)
+
+
+@contextmanager
+def from_the_start() -> Iterator[None]:
+    """Around a command that keeps nothing until its end: interrupted, it can promise no more."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("the same command starts again") from None
 
 
 def _open_closed_streams() -> None:

@@ -14,19 +14,20 @@ from typing import BinaryIO
 
 from vidc.errors import InputError
 
+_ANOTHER = "choose another --out"
 _REASONS = {
     errno.ENOSPC: "is full: make room",
     errno.EDQUOT: "is over its quota: make room",
-    errno.EROFS: "is read-only: make it writable or choose another --out",
-    errno.EACCES: "may not be written by you: change that or choose another --out",
-    errno.EPERM: "may not be written by you: change that or choose another --out",
-    errno.ENOENT: "was moved or deleted meanwhile: put it back or choose another --out",
-    errno.ENOTDIR: "is not a folder: choose another --out",
-    errno.EEXIST: "is not a folder: choose another --out",  # as making a folder tells it
+    errno.EROFS: f"is read-only: make it writable or {_ANOTHER}",
+    errno.EACCES: f"may not be written by you: change that or {_ANOTHER}",
+    errno.EPERM: f"may not be written by you: change that or {_ANOTHER}",
+    errno.ENOENT: f"was moved or deleted meanwhile: put it back or {_ANOTHER}",
+    errno.ENOTDIR: f"is not a folder: {_ANOTHER}",
+    errno.EEXIST: f"is not a folder: {_ANOTHER}",  # as making a folder tells it
     errno.EIO: "cannot be written (input/output error): look at the disk",
     errno.ESTALE: "was lost by the network file system: look at the mount",
     errno.ENAMETOOLONG: "has too long a name: choose a shorter --out",
-    errno.ELOOP: "is behind a link that leads to itself: choose another --out",
+    errno.ELOOP: f"is behind a link that leads to itself: {_ANOTHER}",
     errno.EFBIG: "may not hold so large a file: raise the limit ('ulimit -f')",
     errno.EMFILE: "needs more open files than are allowed: raise the limit ('ulimit -n')",
 }
@@ -98,17 +99,19 @@ def flush_folder(folder: Path) -> None:
 
 
 @contextmanager
-def explained(out: Path) -> Iterator[None]:
-    """Tell what is wrong with the output folder in one sentence; other files are other matters."""
+def explained(out: Path, instead: str = _ANOTHER) -> Iterator[None]:
+    """Tell what is wrong with the output folder in one sentence; other files are other matters.
+
+    ``instead`` is what else can be done where there is no --out.
+    """
     try:
         yield
     except OSError as error:
         if error.errno not in _REASONS or not _concerns(out.absolute(), error.filename):
             raise
         again = ", then give the same command again: it continues with what is not finished"
-        raise InputError(
-            f"{out} {_REASONS[error.errno]}{'' if error.errno in _NEVER else again}"
-        ) from error
+        reason = _REASONS[error.errno].replace(_ANOTHER, instead)
+        raise InputError(f"{out} {reason}{'' if error.errno in _NEVER else again}") from error
 
 
 def _concerns(out: Path, file: str | None) -> bool:

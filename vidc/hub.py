@@ -116,6 +116,11 @@ def find(path_or_id: str | Path, revision: str | None = None, token: str | None 
         raise InputError(
             f"no folder {path_or_id}: give the folder of a built dataset or a Hub id ORG/NAME."
         )
+    if root.parent.is_dir():  # a mistyped path: the Hub is none of its business
+        raise InputError(
+            f"no dataset {root.name} in {root.parent}: build it first; a Hub id is not looked for "
+            f"where a folder {root.parent} is."
+        )
     return HubDataset(str(path_or_id), revision, token).pinned()
 
 

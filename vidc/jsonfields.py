@@ -12,8 +12,8 @@ NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]*"  # such a name leads to no other folder
 _SHA256 = r"[0-9a-f]{64}"
 LARGEST = 2**63 - 1
 _DEEPEST = 32  # far deeper than any file of ours, and far from Python's own limit
-# In memory a value takes up to fifty times its letters: so many take half a gigabyte at most.
-_MOST_VALUES = 2**21
+# In memory a value takes up to fifty times its letters: so many take 0.6 GB at most.
+_MOST_VALUES = 5 * 2**19
 _HALF_A_LETTER = re.compile(r"[\ud800-\udfff]")
 
 

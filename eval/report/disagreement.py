@@ -30,7 +30,7 @@ class Pick:
     position: int  # in the dataset's order
     video: str
     frame: int
-    label: int
+    labels: tuple[int, ...]  # the largest object's first
     ours: Answer
     base: Answer
 
@@ -95,7 +95,7 @@ def _pick(frames: CellFrames, at: int) -> Pick:
         position=int(frames.position[at]),
         video=frames.videos[frames.video[at]],
         frame=int(frames.frame[at]),
-        label=int(frames.label[at]),
+        labels=tuple(dict.fromkeys((int(frames.label[at]), *frames.labels[at].as_py()))),
         ours=answer(OURS),
         base=answer(BASE),
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from vidc.eval.report.runs import Column, Run
 from vidc.eval.table import MEAN, Row, Section, Table, build_table, row_label, row_order
+from vidc.eval.table_formats import shown
 
 
 @dataclass(frozen=True)
@@ -141,4 +142,4 @@ def _entry(of_run: _OfRun, row: Row, column: str, best: float | None) -> Entry |
 
 def _spell(row: Row | None, at: int, how: str) -> str:
     value = row.values[at] if row else None
-    return "" if value is None else format(value.mean, how).replace("-", "−")
+    return "" if value is None else format(shown(value.mean), how).replace("-", "−")

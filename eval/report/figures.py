@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vidc.eval.report.analysis import CellView
+from vidc.eval.report.error_table import all_columns
 from vidc.eval.report.measures import RELIABILITY_BINS
 from vidc.eval.report.palette import Look, looks
 from vidc.eval.report.runs import Column, Run
@@ -76,13 +77,14 @@ def write_figures(
     out.mkdir(parents=True, exist_ok=True)
     files: list[Path] = []
     taken: set[str] = set()
+    look = looks(all_columns(runs))
     with mpl.rc_context():
         # From matplotlib's own defaults, whatever the user's matplotlibrc says.
         mpl.rcdefaults()
         mpl.rcParams.update(SETTINGS)
         for number, run in enumerate(runs):
             of_run = [view for of, view in drawn if of == number]
-            for group in _groups(run, labels[number] if len(runs) > 1 else "", of_run):
+            for group in _groups(run, labels[number] if len(runs) > 1 else "", of_run, look):
                 name = _free(group.name, taken)
                 taken.add(name)
                 for kind, draw in KINDS.items():
@@ -90,7 +92,9 @@ def write_figures(
     return files
 
 
-def _groups(run: Run, label: str, views: Sequence[CellView]) -> list[_Group]:
+def _groups(
+    run: Run, label: str, views: Sequence[CellView], look: Mapping[str, Look]
+) -> list[_Group]:
     by_dataset: dict[str, list[CellView]] = {}
     # Seeds repeat a picture that differs in noise only: the first one is drawn.
     first_seed = min(view.cell.seed for view in views)
@@ -101,7 +105,7 @@ def _groups(run: Run, label: str, views: Sequence[CellView]) -> list[_Group]:
         _Group(
             name=_file_name(f"{label}-{dataset}" if label else dataset),
             columns=run.columns,
-            looks=looks(run.columns),
+            looks=look,
             views=of_dataset[:MOST_CELLS],
             batch=int(run.raw["protocol"]["stream"]["batch"]),
         )

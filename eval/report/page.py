@@ -22,6 +22,7 @@ from vidc.eval.report.runs import Run
 from vidc.eval.report.settings import Sheet, command_line, differences, sheets
 from vidc.eval.report.summary import Headline, headlines
 from vidc.eval.report.thumbnails import Album, Pictures
+from vidc.eval.table import changed
 from vidc.frames import CLEAN
 
 FOLDER = Path(__file__).parent
@@ -65,6 +66,10 @@ class FramesPart:
     def class_name(self, label: int) -> str:
         """The name of a label; a prediction may be outside the dataset's classes."""
         return self.classes[label] if 0 <= label < len(self.classes) else "none of the classes"
+
+    def class_names(self, labels: Iterable[int]) -> str:
+        """The names of several labels."""
+        return ", ".join(map(self.class_name, labels))
 
 
 class PageBuilder:
@@ -181,14 +186,20 @@ def _run_part(run: Run, label: str) -> RunPart:
         frames=sum({cell.key[:3]: cell.frames for cell in run.cells}.values()),
         videos=_videos(run),
         model=" ".join(str(model[key]) for key in ("name", "weights") if model.get(key)),
-        protocol=str(run.raw["protocol"]["name"]),
-        order=run.order.replace("-", " "),
+        protocol=f"{run.raw['protocol']['name']}{changed(run.raw['protocol'])}",
+        order=_order(run),
         batch=_batch(run),
         costs=costs(run),
         process_memory=process_memory(run),
         command=command_line(run),
         sheets=sheets(run),
     )
+
+
+def _order(run: Run) -> str:
+    limit = run.raw.get("limit_frames")
+    order = run.order.replace("-", " ")
+    return order if limit is None else f"the first {limit} of each stream {order}"
 
 
 def _videos(run: Run) -> int:

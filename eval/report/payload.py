@@ -13,7 +13,7 @@ from vidc.eval.report.analysis import CellView, Curves
 from vidc.eval.report.measures import Reliability, SinceChange
 from vidc.eval.report.predictions import CellKey
 from vidc.eval.report.runs import Column, Part, Run, Scores
-from vidc.eval.table import row_label
+from vidc.eval.table import row_label, row_order
 
 # With these the page of a run of any size stays under five megabytes.
 CURVE_VALUES = 260_000
@@ -60,8 +60,15 @@ def budget(runs: Sequence[Run]) -> Budget:
 
 
 def keys(runs: Sequence[Run]) -> list[CellKey]:
-    """Every cell of any run, once: what the page can be turned to."""
-    return list(dict.fromkeys(cell.key for run in runs for cell in run.cells))
+    """Every cell of any run, once and in the table's order: what the page can be turned to."""
+    every = dict.fromkeys(cell.key for run in runs for cell in run.cells)
+    datasets = list(dict.fromkeys(dataset for dataset, *_ in every))
+
+    def place(key: CellKey) -> tuple[int, tuple[int, str, int], int]:
+        dataset, corruption, severity, seed = key
+        return datasets.index(dataset), row_order((corruption, severity)), seed
+
+    return sorted(every, key=place)
 
 
 def key_label(key: CellKey, every: Iterable[CellKey]) -> str:
@@ -125,7 +132,7 @@ def matrix(
 
 def column_payload(columns: Sequence[Column]) -> list[dict[str, str]]:
     """The columns of the page in their order."""
-    return [{"id": column.id, "name": column.name, "pair": column.pair} for column in columns]
+    return [{"id": column.id, "name": column.name} for column in columns]
 
 
 def _curves(

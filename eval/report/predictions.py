@@ -34,7 +34,8 @@ class CellFrames:
     videos: tuple[str, ...]
     position: Ints
     frame: Ints
-    label: Ints
+    label: Ints  # of the largest object
+    labels: pa.ListArray  # all that count as right
     prediction: dict[str, NDArray[np.int32]] = field(default_factory=dict)
     confidence: dict[str, NDArray[np.float32]] = field(default_factory=dict)
     wrong: dict[str, Flags] = field(default_factory=dict)
@@ -81,6 +82,7 @@ class Predictions:
             position=self._numbers(groups, "position", np.int64),
             frame=self._numbers(groups, "frame", np.int64),
             label=self._numbers(groups, "label", np.int64),
+            labels=labels,
         )
         for column in self.columns:
             prediction = self._numbers(groups, f"{column}_prediction", np.int32)

@@ -38,11 +38,14 @@ def test_a_broken_frame_stops_the_build_by_name(damage, root, tmp_path):
     assert not (tmp_path / "out" / "manifest.json").exists()
 
 
-def test_skipped_files_are_recorded_and_left_out(root, tmp_path):
+def test_skipped_files_are_recorded_and_left_out(root, tmp_path, capsys):
     frame(root, "b", 2).write_bytes(b"")
     xml = root / "Annotations/VID/val/c/000001.xml"
     xml.write_text("<annotation><object>")
     manifest = build(builds.request(root, tmp_path / "out", skip_broken=True))
+    said = capsys.readouterr().out
+    assert said.count("Data/VID/val/b/000002.JPEG") == 1
+    assert "    Data/VID/val/c/000001.JPEG: Annotations/VID/val/c/000001.xml is not XML" in said
     assert manifest.frames == 10
     assert not manifest.complete
     assert [entry.file for entry in manifest.skipped] == [
@@ -63,6 +66,20 @@ def test_a_frame_whose_annotation_is_missing_is_not_built_unlabelled_unasked(roo
     assert [entry.file for entry in skipped.skipped] == ["Data/VID/val/b/000002.JPEG"]
     allowed = build(builds.request(root, tmp_path / "all", allow_missing=True))
     assert (allowed.frames, sum(allowed.class_counts.values())) == (12, 11)
+
+
+def test_what_stopped_at_a_missing_annotation_continues_where_that_is_allowed(root, tmp_path):
+    (root / "Annotations/VID/val/b/000002.xml").unlink()
+    wanted = build(builds.request(root, tmp_path / "wanted", allow_missing=True))
+    out = tmp_path / "out"
+    with pytest.raises(InputError, match="--allow-missing"):
+        build(builds.request(root, out))
+    finished = {file: file.stat().st_mtime_ns for file in (out / "data").rglob("*.parquet")}
+    assert finished
+    assert build(builds.request(root, out, allow_missing=True)) == wanted
+    assert all(file.stat().st_mtime_ns == before for file, before in finished.items())
+    with pytest.raises(InputError, match="allow-missing is True there and False here"):
+        build(builds.request(root, out))
 
 
 def test_frames_left_out_are_not_counted_as_built(root, tmp_path, capsys):
@@ -86,7 +103,7 @@ def test_the_names_of_skipped_files_send_no_commands_to_the_terminal(tmp_path, c
     build(builds.request(root, tmp_path / "out", skip_broken=True))
     said = capsys.readouterr().out
     assert "\x1b" not in said
-    assert r"    Data/VID/val/a\x1b[31m\nred/000001.JPEG: " in said
+    assert r"    Data/VID/val/a\x1b[31m\nred/000001.JPEG is empty" in said
 
 
 def test_skip_broken_may_be_added_later_and_keeps_what_is_finished(root, tmp_path):

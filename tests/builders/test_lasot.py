@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.builders.trees import write_lasot
+from vidc.builders import lasot
 from vidc.builders.lasot import parse_flags, parse_groundtruth, split_sequences
 from vidc.builders.source import open_source
 from vidc.classes import class_list, lasot_test_sequences
@@ -44,11 +45,18 @@ def test_the_folder_above_will_do(tmp_path):
 
 
 def test_the_splits():
-    test, train, everything = (split_sequences(split) for split in ("test", "train", "all"))
+    test, train, everything = (split_sequences(split) for split in ("test", "train", "full"))
     assert (len(test), len(train), len(everything)) == (280, 1120, 1400)
     assert test == lasot_test_sequences()
     assert sorted(test + train) == list(everything)
     assert not set(test) & set(train)
+
+
+def test_no_split_is_called_as_load_dataset_calls_all_of_them():
+    from datasets.splits import NamedSplit, Split
+
+    for name in lasot.SPLITS:
+        assert NamedSplit(name) != Split.ALL
 
 
 def test_what_is_missing_is_listed(tmp_path):
@@ -63,7 +71,7 @@ def test_what_is_missing_is_listed(tmp_path):
     assert (len(test.missing), len(train.missing)) == (279, 1119)
     assert "airplane-1" not in test.missing
     assert (test.videos_in_release, train.videos_in_release) == (280, 1120)
-    assert [v.id for v in open_part(tree, "all").videos()] == ["airplane-1", "airplane-2"]
+    assert [v.id for v in open_part(tree, "full").videos()] == ["airplane-1", "airplane-2"]
 
 
 def test_all_that_is_wanted_is_there(tmp_path):
@@ -85,7 +93,7 @@ def test_occlusion_and_out_of_view(tmp_path):
     folder = write_lasot(tmp_path, {"dog-1": 4}) / "dog" / "dog-1"
     (folder / "full_occlusion.txt").write_text("0,1,0,1")
     (folder / "out_of_view.txt").write_text("0,0,1,1\n")
-    source = open_part(tmp_path, "all")
+    source = open_part(tmp_path, "full")
     assert [[box.occluded for box in boxes] for boxes in objects_of(source)] == [
         [False],
         [True],
@@ -98,7 +106,7 @@ def test_occlusion_and_out_of_view(tmp_path):
 def test_flags_a_line_each(tmp_path):
     folder = write_lasot(tmp_path, {"dog-1": 3}) / "dog" / "dog-1"
     (folder / "full_occlusion.txt").write_text("0\n1\n0\n")
-    boxes = objects_of(open_part(tmp_path, "all"))
+    boxes = objects_of(open_part(tmp_path, "full"))
     assert [[box.occluded for box in frame] for frame in boxes] == [[False], [True], [False]]
 
 
@@ -106,7 +114,7 @@ def test_flags_a_line_each(tmp_path):
 def test_a_missing_flags_file_is_an_error_unless_it_is_allowed(tmp_path, name):
     folder = write_lasot(tmp_path, {"dog-1": 3}) / "dog" / "dog-1"
     (folder / name).unlink()
-    source = open_part(tmp_path, "all")
+    source = open_part(tmp_path, "full")
     assert [[box.occluded for box in boxes] for boxes in objects_of(source)] == [[False]] * 3
     strict = replace(source, allow_missing=False)
     with pytest.raises(InputError, match=rf"dog-1/{name} is missing: .*--allow-missing"):
@@ -119,7 +127,7 @@ def test_flags_that_cannot_be_read_are_not_taken_for_missing(tmp_path):
     file.unlink()
     file.symlink_to(file)
     with pytest.raises(InputError, match=r"out_of_view\.txt cannot be read: Too many levels"):
-        objects_of(open_part(tmp_path, "all"))
+        objects_of(open_part(tmp_path, "full"))
 
 
 @pytest.mark.parametrize("count", [2, 7])
@@ -131,7 +139,7 @@ def test_fewer_or_more_flags_than_lines_are_told(tmp_path, name, entry, count):
     (folder / name).write_text(entry * count)
     told = rf"dog-1/{name} has {count} entries and groundtruth\.txt 4 lines: unpack"
     with pytest.raises(InputError, match=told):
-        objects_of(open_part(tmp_path, "all"))
+        objects_of(open_part(tmp_path, "full"))
 
 
 @pytest.mark.parametrize("count", [3, 7])
@@ -141,7 +149,7 @@ def test_fewer_or_more_lines_than_frames_are_told_unless_they_are_allowed(tmp_pa
     (folder / "groundtruth.txt").write_text("1,2,3,4\r\n" * count)
     (folder / "full_occlusion.txt").write_text("1" + ",0" * (count - 1))
     (folder / "out_of_view.txt").write_text("0,1" + ",0" * (count - 2))
-    source = open_part(tmp_path, "all")
+    source = open_part(tmp_path, "full")
     found = [[box.occluded for box in boxes] for boxes in objects_of(source)]
     assert found == [[True], [], [False], [] if count == 3 else [False]]
     told = rf"dog-1/groundtruth\.txt has {count} lines and the last frame is number 4: .*--allow-m"
@@ -151,7 +159,7 @@ def test_fewer_or_more_lines_than_frames_are_told_unless_they_are_allowed(tmp_pa
 
 def test_a_sequence_has_the_frames_that_its_numbers_and_lines_say(tmp_path):
     folder = write_lasot(tmp_path, {"dog-1": 5, "dog-2": 4}) / "dog" / "dog-1"
-    source = open_part(tmp_path, "all")
+    source = open_part(tmp_path, "full")
     assert source.frames_in_release == 9
     (folder / "img" / "00000003.jpg").unlink()
     assert source.frames_in_release == 9
@@ -173,14 +181,14 @@ def test_a_text_of_many_megabytes_is_none_of_lasot_s(parse):
 def test_a_box_without_area_is_no_object(tmp_path):
     folder = write_lasot(tmp_path, {"dog-1": 4}) / "dog" / "dog-1"
     (folder / "groundtruth.txt").write_text("0,0,0,0\n1,2,0,4\n1,2,3,-4\n1,2,3,4\n")
-    assert [len(boxes) for boxes in objects_of(open_part(tmp_path, "all"))] == [0, 0, 0, 1]
+    assert [len(boxes) for boxes in objects_of(open_part(tmp_path, "full"))] == [0, 0, 0, 1]
 
 
 def test_lines_belong_to_file_numbers(tmp_path):
     folder = write_lasot(tmp_path, {"dog-1": 4}) / "dog" / "dog-1"
     (folder / "groundtruth.txt").write_text("".join(f"{k},0,5,5\n" for k in range(4)))
     (folder / "img/00000002.jpg").unlink()
-    source = open_part(tmp_path, "all")
+    source = open_part(tmp_path, "full")
     frames = source.frames(source.videos()[0])
     assert [frame.index for frame in frames] == [0, 2, 3]
     assert [frame.objects[0].bbox[0] for frame in frames] == [0, 2, 3]
@@ -190,14 +198,14 @@ def test_there_is_no_frame_zero(tmp_path):
     folder = write_lasot(tmp_path, {"dog-1": 2}) / "dog" / "dog-1"
     (folder / "img/00000001.jpg").rename(folder / "img/00000000.jpg")
     with pytest.raises(InputError, match=r"00000000\.jpg is not named by a frame number"):
-        open_part(tmp_path, "all").videos()
+        open_part(tmp_path, "full").videos()
 
 
 def test_no_ground_truth(tmp_path):
     folder = write_lasot(tmp_path, {"dog-1": 2}) / "dog" / "dog-1"
     (folder / "groundtruth.txt").unlink()
     with pytest.raises(InputError, match=r"groundtruth\.txt cannot be read"):
-        objects_of(open_part(tmp_path, "all"))
+        objects_of(open_part(tmp_path, "full"))
 
 
 @pytest.mark.parametrize(

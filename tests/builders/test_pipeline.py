@@ -193,7 +193,7 @@ def test_an_object_outside_the_crop_leaves_no_label(tmp_path):
 def test_a_hidden_object_keeps_its_box_and_gives_no_label(tmp_path):
     tree = write_lasot(tmp_path, {"dog-1": 1})
     (tree / "dog/dog-1/full_occlusion.txt").write_text("1")
-    prepared = first(open_source("lasot", tree, "all", True), Recipe(CLEAN))
+    prepared = first(open_source("lasot", tree, "full", True), Recipe(CLEAN))
     assert (prepared.label, prepared.labels) == (-1, ())
     assert [box.occluded for box in prepared.objects] == [True]
     partly = write_imagenet_vid(tmp_path, {"a": 1}, things=(Thing(DOG, occluded=1),))

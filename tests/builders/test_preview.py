@@ -184,7 +184,9 @@ def test_a_clip_is_drawn_by_its_id(tmp_path):
         (["lasot", "--root", "nowhere"], ["--root", "nowhere"]),
         (["--severity", "6", "--video"], ["--severity", "6"]),
         (["--size", "1"], ["--size", "1"]),
-        (["--frames", "0"], ["--frames", "0"]),
+        (["--frames", "0", "--video"], ["--frames", "0"]),
+        (["--frames", "3"], ["--frames belongs to --video"]),
+        (["--severity", "3"], ["--severity belongs to --video"]),
         (["--temporal", "still"], ["temporal", "still"]),
         (["--corruptions", "fog", "--size", "20"], ["20 x 20", "fog", "32"]),
         (["--corruptions", "fog", "--size", "20", "--video"], ["20 x 20", "fog", "32"]),
@@ -200,7 +202,9 @@ def test_mistakes_are_told_and_nothing_is_left(arguments, words, tmp_path, monke
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(("option", "name"), [([], "sheet.png"), (["--video"], "clip.mp4")])
+@pytest.mark.parametrize(
+    ("option", "name"), [([], "sheet.png"), (["--video", "--frames", "2"], "clip.mp4")]
+)
 def test_a_place_that_cannot_be_written(option, name, tmp_path, monkeypatch):
     (tmp_path / name).mkdir()
     with pytest.raises(InputError, match=f"--out .*{name} is a folder: name a file"):
@@ -208,8 +212,17 @@ def test_a_place_that_cannot_be_written(option, name, tmp_path, monkeypatch):
     # Whatever else the disk says is told too, and nothing half-written stays.
     monkeypatch.setattr("vidc.files.flush_folder", refuse)
     with pytest.raises(InputError, match=f"--out .*other-{name} cannot be written: No space left"):
-        main(["preview", *option, "--frames", "2", "--out", str(tmp_path / f"other-{name}")])
+        main(["preview", *option, "--out", str(tmp_path / f"other-{name}")])
     assert not [file for file in tmp_path.iterdir() if file.name.startswith(".")]
+
+
+def test_what_keeps_a_video_from_being_written_is_told(tmp_path, monkeypatch):
+    def touch(self):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(Path, "touch", touch)
+    with pytest.raises(InputError, match=r"--out .*clip\.mp4 cannot be written: Permission denied"):
+        main(["preview", "--video", "--out", str(tmp_path / "clip.mp4")])
 
 
 def test_a_name_that_is_too_long(tmp_path):

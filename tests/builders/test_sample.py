@@ -15,6 +15,7 @@ import pytest
 
 from tests.builders.builds import contents
 from vidc.builders import sample
+from vidc.builders.sample_build import build_sample
 from vidc.builders.sample_layout import wnid, write_lasot, write_vid
 from vidc.builders.sample_paint import paint
 from vidc.builders.sample_shapes import SHAPES
@@ -200,6 +201,16 @@ def test_a_folder_of_someone_elses_is_left_alone(tmp_path):
     with pytest.raises(InputError, match="something else than the rendered sample"):
         sample.render(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["ILSVRC2015"]
+
+
+@pytest.mark.parametrize("in_the_way", ["file", "link"])
+def test_where_its_folder_cannot_be_made_that_is_one_sentence(tmp_path, monkeypatch, in_the_way):
+    monkeypatch.chdir(tmp_path)
+    blocked = tmp_path / "datasets"
+    blocked.touch() if in_the_way == "file" else blocked.symlink_to("nowhere")
+    told = "datasets/sample is not a folder: give the command in another folder"
+    with pytest.raises(InputError, match=told):
+        build_sample()
 
 
 def test_what_another_version_rendered_is_not_taken_for_ours(tmp_path):

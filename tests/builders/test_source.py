@@ -15,7 +15,7 @@ def small(name: str, root) -> Source:
     if name == "imagenet-vid":
         return open_source(name, write_imagenet_vid(root, {"a": 3, "b": 2}))
     if name == "lasot":
-        return open_source(name, write_lasot(root, {"dog-7": 3, "dog-1": 2}), "all", True)
+        return open_source(name, write_lasot(root, {"dog-7": 3, "dog-1": 2}), "full", True)
     return open_source(name, write_tao(root, {"train/LaSOT/dog-7": 3}), "train")
 
 
@@ -69,7 +69,7 @@ def test_what_vidc_rendered_has_another_name_from_wherever_it_is_opened(tmp_path
     (tree,) = tmp_path.iterdir()
     (tree / RENDERED).touch()
     for root in (tree, tmp_path):
-        split = "all" if name == "lasot" else None
+        split = "full" if name == "lasot" else None
         rendered = open_source(name, root, split, allow_missing=True)
         assert rendered.dataset == f"{name}-c-sample"
         assert rendered.name == name  # the key of its randomness

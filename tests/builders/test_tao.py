@@ -97,10 +97,15 @@ def test_missing_files_and_videos(tmp_path):
     assert source.missing == ("train/LaSOT/dog-2",)
     assert source.videos_in_release == 2
     (tree / "frames").rename(tree / "nowhere")
-    with pytest.raises(InputError, match=r"looked for frames/train/LaSOT/dog-1"):
+    told = r"unpack its frames, of which the first is frames/train/LaSOT/dog-1\."
+    with pytest.raises(InputError, match=told):
         open_source("tao-lasot", tree, "train", allow_missing=True)
     with pytest.raises(InputError, match="did you mean 'train'"):
         open_source("tao-lasot", tree, "tran")
+    empty = {"videos": [], "images": [], "annotations": [], "categories": []}
+    (tree / "annotations" / "train.json").write_text(json.dumps(empty))
+    with pytest.raises(InputError, match=r"annotations lists no LaSOT video in train\.json"):
+        open_source("tao-lasot", tree, "train")
 
 
 HOSTILE = [

@@ -109,3 +109,23 @@ def test_a_path_that_is_not_text_is_told_before_anything_is_done(tmp_path):
     assert done.returncode == 2
     assert r"b'x\xff' is not UTF-8" in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("around", "promise"),
+    [
+        ("contextlib.nullcontext", "the same command continues where it stopped"),
+        ("commandline.from_the_start", "the same command starts again"),
+    ],
+)
+def test_an_interrupted_command_promises_no_more_than_it_keeps(around, promise):
+    code = (
+        "import contextlib, os, signal\n"
+        "from vidc import commandline\n"
+        "def main(words):\n"
+        f"    with {around}():\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "commandline.run(main, 'it')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (130, f"it: interrupted; {promise}\n")

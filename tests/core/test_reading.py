@@ -444,6 +444,19 @@ def test_a_wrong_question_is_one_sentence(folder, options, words):
         load(folder, config, **options)
 
 
+def test_what_is_missing_in_a_folder_is_not_looked_for_on_the_hub(tmp_path, monkeypatch):
+    def download(*request, **how):
+        raise AssertionError("the Hub was asked")
+
+    monkeypatch.setattr("huggingface_hub.hf_hub_download", download)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "datasets").mkdir()
+    with pytest.raises(InputError, match="no dataset lasot-c in datasets: build it first"):
+        load("datasets/lasot-c")
+    with pytest.raises(AssertionError, match="the Hub was asked"):
+        load("my-org/lasot-c")
+
+
 def test_a_wrong_place_is_one_sentence(tmp_path, folder):
     for place in (tmp_path / "nothing", "no-slash", "../up/and/away", "a b/c"):
         with pytest.raises(InputError, match="no folder"):

@@ -49,7 +49,7 @@ def test_a_source_is_built_loaded_and_evaluated_and_so_is_a_method(example, tmp_
     words = "clips --root clips --out clips-c --corruptions snow --size 32 --engine serial"
     assert build.main(words.split()) == 0
     card = Path("clips-c/README.md").read_text("utf-8")
-    assert "`all` of clips" in card
+    assert "`test` of clips" in card
     rows = list(vidc.load("clips-c", "snow"))
     assert [(row.video, row.frame) for row in rows] == [
         (video, number) for video in ("bird-1", "dog-20") for number in range(3)

@@ -95,6 +95,24 @@ def test_another_model_beside_the_papers_numbers_is_said_to_be_one():
         assert any("resnet50 IMAGENET1K_V1" in note for note in section.notes)
 
 
+@pytest.mark.parametrize("corruption", ["fog", "clean"])
+def test_where_the_paper_has_no_number_nothing_is_said_of_its_numbers(corruption):
+    results = results_of("lasot-c")
+    other = {**results, "model": {"name": "resnet18", "weights": "mine"}}
+    (section,) = build_table(other, [cell("lasot-c", corruption, [70.0, 96.0, 72.0])]).sections
+    assert section.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("error", "shown"), [(49.16, "+0.0"), (49.24, "+0.0"), (49.1, "-0.1"), (49.3, "+0.1")]
+)
+def test_no_difference_has_no_sign_of_its_own(error, shown):
+    cells = [cell("imagenet-vid-c", "snow", [error], columns={"source": "Source"})]
+    results = results_of("imagenet-vid-c", columns={"source": "Source"})
+    lines = table_formats.text(build_table(results, cells)).splitlines()
+    assert [row.split()[-1] for row in lines if "difference" in row] == [shown]
+
+
 def test_shuffled_frames_do_not_stand_beside_the_papers_numbers():
     table = build_table(results_of("imagenet-vid-c", order="shuffled"), THREE)
     assert not rows_of(table, "paper")

@@ -75,7 +75,7 @@ def lasot_text(folder: Path) -> Reader:
     """A sequence's text files, through the whole source."""
     tree = trees.write_lasot(folder, {"dog-1": 2})
     sequence = tree / "dog" / "dog-1"
-    source = open_source("lasot", tree, "all", allow_missing=True)
+    source = open_source("lasot", tree, "full", allow_missing=True)
     valid = [b"40,20,80,60\n40,20,80,60\n", b"1.5\t2\t3\t4\r\n0,0,0,0\r\n"]
     tokens = (b"nan", b"1e308", b"-1e308", b"1e-320", b"9" * 5000, b"\n\n", b",", "\u0663".encode())
 

@@ -91,7 +91,7 @@ def test_frames_that_differ_are_named(environment, dataset, clean, tmp_path):
     assert done["code"] == 1
     assert f"{VIDEO} frame 2: other pixels in clean, gaussian_noise, snow, rain" in done["out"]
     assert f"{VIDEO} frame 1: other labels or boxes\n" in done["out"]
-    assert "2 of 15 frames differ" in done["out"]
+    assert "dataset of 15 frames: 0 missing, 0 that it has not, 2 different" in done["out"]
     # Given again it would find the folder finished, and say the same of mended videos.
     assert f"delete {tmp_path / 'out'} and give the command again" in done["out"]
     assert same["code"] == 2

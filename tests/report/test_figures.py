@@ -18,8 +18,9 @@ from matplotlib.text import Text
 from PIL import Image
 
 from tests.report.contrast import contrast
-from tests.report.generated import Shape, write_run
+from tests.report.generated import COLUMNS, Shape, write_run
 from vidc.eval.report import analysis, figures, write
+from vidc.eval.report.error_table import all_columns
 from vidc.eval.report.palette import looks
 from vidc.eval.report.runs import Column, read_run
 
@@ -33,6 +34,29 @@ def made(tmp_path_factory):
     run = write_run(root / "run", SHAPE)
     write([run], root / "out")
     return run, root / "out" / "figures"
+
+
+def group_of(run):
+    """The figures' one group of a run of one dataset."""
+    (group,) = figures._groups(run, "", list(analysis.views(run, 40, 1)), looks(run.columns))
+    return group
+
+
+def test_a_column_looks_the_same_in_the_figures_of_every_run(tmp_path, monkeypatch):
+    small = replace(SHAPE, corruptions=("snow",), frames=40)
+    runs = []
+    for name, columns in (("a", ("source", "mine@bn")), ("b", ("source", "other@bn", "mine@bn"))):
+        monkeypatch.setitem(COLUMNS, "mine@bn", ("mine@bn", "mine.py:M@bn", 60.0, 0.0, 0.5))
+        monkeypatch.setitem(COLUMNS, "other@bn", ("other@bn", "o.py:O@bn", 60.0, 0.0, 0.5))
+        runs.append(read_run(write_run(tmp_path / name, replace(small, columns=columns))))
+    drawn = []
+    monkeypatch.setattr(figures, "KINDS", {"seen": lambda group: drawn.append(group.looks)})
+    monkeypatch.setattr(figures, "_save", lambda figure, stem: [])
+    views = [(at, view) for at, run in enumerate(runs) for view in analysis.views(run, 40, 1)]
+    figures.write_figures(runs, ["a", "b"], views, tmp_path / "out")
+    first, second = drawn
+    assert first["mine@bn"] == second["mine@bn"] == looks(all_columns(runs))["mine@bn"]
+    assert len({str(look) for look in second.values()}) == 3
 
 
 def test_every_plot_is_there_in_three_formats(made):
@@ -144,7 +168,7 @@ def test_a_class_name_is_no_formula_and_leaves_room_for_the_picture(tmp_path):
         classes=("$\\evil$", "a$_b$", "long " * 500),
     )  # fmt: skip
     run = read_run(write_run(tmp_path / "run", shape))
-    (group,) = figures._groups(run, "", list(analysis.views(run, 40, 1)))
+    group = group_of(run)
     with drawing():
         figure = figures._classes(group)
         figure.draw_without_rendering()
@@ -160,7 +184,7 @@ def test_words_do_not_lie_over_one_another(tmp_path, kind, corruptions):
     names = ("gaussian_noise", "rain", "snow", "fog", "frost")[:corruptions]
     shape = Shape(corruptions=names, videos=4, frames=160)
     run = read_run(write_run(tmp_path / "run", shape))
-    (group,) = figures._groups(run, "", list(analysis.views(run, 40, 1)))
+    group = group_of(run)
     with drawing():
         figure = figures.KINDS[kind](group)
         figure.draw_without_rendering()
@@ -177,7 +201,7 @@ def test_words_do_not_lie_over_one_another(tmp_path, kind, corruptions):
 def test_one_class_and_long_names_leave_the_panel_its_place(tmp_path):
     shape = Shape(corruptions=("snow",), videos=1, frames=40)
     run = read_run(write_run(tmp_path / "run", shape))
-    (group,) = figures._groups(run, "", list(analysis.views(run, 40, 1)))
+    group = group_of(run)
     named = [replace(column, name="MyMethod@unmix_tns") for column in group.columns]
     with drawing(), warnings.catch_warnings():
         warnings.simplefilter("error")  # "axes sizes collapsed to zero"

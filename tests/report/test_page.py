@@ -4,12 +4,16 @@ import base64
 import hashlib
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from types import SimpleNamespace
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from tests.report.generated import Shape, write_run
+from tests.report.generated import Shape, Stream, write_run
 from vidc.eval.report import write
 from vidc.eval.report.page import pictures_a_cell
 
@@ -215,6 +219,46 @@ def test_seeds_do_not_multiply_the_frames(tmp_path):
     )
     html, _ = make(tmp_path, shape)
     assert "480 frames of 1 video, in order" in html
+
+
+def test_changed_settings_and_a_limit_are_said_on_top(tmp_path):
+    shape = Shape(videos=1, frames=20, columns=("source",), corruptions=("rain",), components=64)
+    run = write_run(tmp_path / "run", shape)
+    results = json.loads((run / "results.json").read_text())
+    (run / "results.json").write_text(json.dumps({**results, "limit_frames": 20}))
+    html = write([run], tmp_path / "out", figures=False).read_text("utf-8")
+    assert "the first 20 of each stream in order, batches of 16" in html
+    assert "protocol paper with unmix_tns.components=64</p>" in html
+
+
+def test_the_cells_to_choose_from_are_in_the_table_s_order(tmp_path):
+    some = Shape(videos=1, frames=4, columns=("source",), datasets=("a-c", "b-c"))
+    some = replace(some, corruptions=("snow",))
+    others = replace(some, datasets=("a-c",), corruptions=("snow", "clean", "gaussian_noise"))
+    html, _ = make(tmp_path, some, others)
+    options = re.findall(r"<option[^>]*>(.*?)</option>", html)
+    assert options == ["Clean", "Gaussian noise", "Snow", "Snow"]
+
+
+def test_a_frame_of_two_classes_is_shown_with_both(tmp_path):
+    classes = ("cat", "dog", "fox")
+    one = np.zeros(1, int)
+    stream = Stream(one, ["v"], one, one, second=one + 1)
+    shape = Shape(
+        frames=1,
+        columns=("source", "unmix_tns"),
+        corruptions=("snow",),
+        classes=classes,
+        streams={"imagenet-vid-c-sample": stream},
+    )
+    run = write_run(tmp_path / "run", shape)
+    table = pq.read_table(run / "predictions.parquet")
+    for column, answer in (("source", 2), ("unmix_tns", 1)):
+        at = table.column_names.index(f"{column}_prediction")
+        table = table.set_column(at, table.field(at), pa.array([answer], pa.int32()))
+    pq.write_table(table, run / "predictions.parquet")
+    html = write([run], tmp_path / "out", figures=False).read_text("utf-8")
+    assert '<p class="truth">cat, dog</p>' in html
 
 
 def test_two_runs_of_one_name_are_told_apart(tmp_path):

@@ -95,10 +95,11 @@ function reliabilityChart(host, cell, state) {
     .filter((column) => !state.hidden.has(column));
   for (const column of shown) reliabilityPlot(grid, cell.reliability[data.columns[column].id], column);
   const rows = () => shown.map((column) => {
-    const { ece, frames, confidence, accuracy } = cell.reliability[data.columns[column].id];
+    const { id, name } = data.columns[column];
+    const { ece, frames, confidence } = cell.reliability[id];
     const total = frames.reduce((sum, one) => sum + one, 0);
     const mean = (values) => values.reduce((sum, one, i) => sum + (one ?? 0) * frames[i], 0) / total;
-    return [data.columns[column].name, percent(ece), percent(mean(confidence)), percent(mean(accuracy))];
+    return [name, percent(ece), percent(mean(confidence)), percent(100 - cell.error[id])];
   });
   const heads = ["Column", "ECE", "Mean confidence, %", "Accuracy, %"];
   host.append(numbersBelow("Expected calibration error", heads, rows));
