@@ -6,7 +6,7 @@ with the default recipe on two workers; --quick takes 32 videos of 24 frames.
 
 from __future__ import annotations
 
-import json
+import contextlib
 import statistics
 import subprocess
 import sys
@@ -14,7 +14,6 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import psutil
 
@@ -22,6 +21,7 @@ from benchmarks.build import make_tree
 from benchmarks.measuring import Row, alone, at_most, row
 
 WORKERS = 2
+LAP = 2 * WORKERS
 GROWTH_CEILING = 1.1
 SLOWDOWN_CEILING = 1.2
 _SECONDS_BETWEEN_LOOKS = 0.1
@@ -40,26 +40,25 @@ def measure(quick: bool) -> list[Row]:
     videos, frames = (32, 24) if quick else (200, 300)
     with tempfile.TemporaryDirectory() as folder:
         root = make_tree(Path(folder) / "clean", videos=videos, frames=frames)
-        looks, seconds = watch(root, Path(folder) / "out")
-    return [*memory_rows(looks, videos * frames), time_row(seconds)]
+        looks, moments = watch(root, Path(folder) / "out")
+    return [*memory_rows(looks, videos * frames), time_row(moments)]
 
 
-def watch(root: Path, out: Path) -> tuple[list[Look], dict[str, float]]:
-    """Build, looking at the workers all the time; the looks, and seconds a frame by shard."""
+def watch(root: Path, out: Path) -> tuple[list[Look], list[float]]:
+    """Build, looking at the workers all the time; the looks, and when each shard was finished."""
     command = [sys.executable, "-m", "vidc.build", "imagenet-vid", "--root", str(root)]
     build = subprocess.Popen([*command, "--out", str(out), "--workers", str(WORKERS)])
     looks: list[Look] = []
-    seconds: dict[str, float] = {}
+    finished: dict[str, float] = {}
     while build.poll() is None:
         for marker in (out / ".vidc" / "done").glob("[!.]*.json"):
-            if marker.name not in seconds:
-                told = _read(marker)
-                seconds |= {marker.name: told["seconds"] / told["frames"]} if told else {}
-        looks.append(Look(len(seconds), _memory(build.pid)))
+            with contextlib.suppress(FileNotFoundError):  # the build has just come to its end
+                finished[marker.name] = marker.stat().st_mtime
+        looks.append(Look(len(finished), _memory(build.pid)))
         time.sleep(_SECONDS_BETWEEN_LOOKS)
     if build.returncode:
         raise SystemExit(f"the build ended with exit code {build.returncode}")
-    return looks, seconds
+    return looks, sorted(finished.values())
 
 
 def _memory(parent: int) -> dict[int, int]:
@@ -71,14 +70,6 @@ def _memory(parent: int) -> dict[int, int]:
     except psutil.NoSuchProcess:
         pass  # it has just ended
     return found
-
-
-def _read(marker: Path) -> dict[str, Any] | None:
-    try:
-        content: dict[str, Any] = json.loads(marker.read_text("utf-8"))
-    except FileNotFoundError:
-        return None  # the build has just come to its end
-    return content
 
 
 def memory_rows(looks: list[Look], frames: int) -> list[Row]:
@@ -96,11 +87,14 @@ def memory_rows(looks: list[Look], frames: int) -> list[Row]:
     ]
 
 
-def time_row(seconds: dict[str, float]) -> Row:
-    """Seconds a frame in the second half of the shards against the first, as they finished."""
-    each = list(seconds.values())
-    half = len(each) // 2
-    slowdown = statistics.median(each[half:]) / statistics.median(each[:half])
+def time_row(moments: list[float]) -> Row:
+    """Seconds a frame in the second half of the shards, which are equally long, against the first.
+
+    Over a few shards at a time: those of two workers end in pairs.
+    """
+    spans = [late - early for early, late in zip(moments, moments[LAP:], strict=False)]
+    half = len(spans) // 2
+    slowdown = statistics.median(spans[half:]) / statistics.median(spans[:half])
     return at_most("seconds a frame, second half against first", slowdown, SLOWDOWN_CEILING)
 
 
