@@ -94,7 +94,7 @@ def draw(curves: Sequence[Curve], picture: Path) -> None:
         ends = np.array([0, max(curve.places)])
         panel.plot(ends, start + slope * ends, color="#d55e00", linewidth=1)
         panel.set(xlabel=curve.against, ylabel=curve.unit, ylim=(0, 1.1 * max(high)))
-        panel.set_title(curve.title, fontsize="medium")
+        panel.set_title(curve.title, fontsize="small")
         panel.grid(alpha=0.3)
     for panel in panels[len(curves) :]:
         panel.remove()
