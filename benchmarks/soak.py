@@ -113,7 +113,7 @@ def _build_command(place: Path, frames: int) -> list[str]:
     size = frames // SHARDS * STORED * STORED * 3
     return [
         *("-m", "vidc.build", "lasot", "--root", str(place / "LaSOT"), "--out", str(place / "out")),
-        *("--split", "all", "--allow-missing", "--corruptions", "gaussian_noise"),
+        *("--split", "full", "--allow-missing", "--corruptions", "gaussian_noise"),
         *("--size", str(STORED), "--shard-size", str(size)),
     ]
 
