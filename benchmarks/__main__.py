@@ -116,19 +116,13 @@ def machine() -> str:
     import pyarrow as pa
     import torch
 
+    from vidc.eval.environment import processor
+
     return (
         f"{processor()}, {threads()} cores; Python {platform.python_version()}, "
         f"torch {torch.__version__} with {threads()} threads, numpy {np.__version__}, "
         f"OpenCV {cv2.__version__} with 1 thread, pyarrow {pa.__version__}"
     )
-
-
-def processor() -> str:
-    """Its name, where the system tells it."""
-    told = Path("/proc/cpuinfo")
-    lines = told.read_text("utf-8").splitlines() if told.exists() else []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
 
 
 def render(rows: Sequence[Row], where: str) -> str:

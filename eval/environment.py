@@ -8,6 +8,7 @@ import platform
 import resource
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -89,7 +90,7 @@ def describe(
         "python": platform.python_version(),
         "torch": torch.__version__,
         "numpy": np.__version__,
-        "platform": platform.platform(),
+        "platform": f"{platform.system()} {platform.release()} {platform.machine()}",
         "cpus": os.cpu_count(),
         "torch_threads": threads or torch.get_num_threads(),
         "device": str(device),
@@ -108,7 +109,18 @@ def device_name(device: torch.device) -> str:
     """What the device calls itself."""
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
-    return platform.processor() or platform.machine()
+    return processor()
+
+
+def processor() -> str:
+    """What the CPU calls itself, where the system tells it, else its kind.
+
+    ``platform.processor`` would start a process to ask: an evaluation that is killed leaves none.
+    """
+    told = Path("/proc/cpuinfo")
+    lines = told.read_text("utf-8", "replace").splitlines() if told.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
 
 
 def peak_process_memory() -> int:

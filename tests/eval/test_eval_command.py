@@ -31,6 +31,18 @@ from vidc.eval.results import RunFolder
 torch.set_num_threads(1)
 SMALL = ["--set", "stream.batch=4", "--set", "unmix_tns.components=4", "--no-report"]
 
+# torch asks the system's linker when it is imported; what comes after that is ours.
+WATCHED = """
+import sys
+import torch._dynamo
+import vidc.eval.evaluate
+from vidc.eval.__main__ import main
+
+STARTS = ("subprocess.Popen", "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.system")
+sys.addaudithook(lambda event, about: event in STARTS and print("started", event, about))
+sys.exit(main(sys.argv[1:]))
+"""
+
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
@@ -55,6 +67,15 @@ def command(made, tmp_path, capsys):
 
 def read(folder):
     return json.loads((folder / "results.json").read_text())
+
+
+def test_it_works_in_threads_and_a_kill_leaves_no_process_behind(made, tmp_path):
+    dataset, model = made
+    words = [dataset, "--model", model, "--out", str(tmp_path / "results"), *SMALL]
+    line = [sys.executable, "-c", WATCHED, *words, "--checkpoint-every", "1"]
+    told = subprocess.run(line, capture_output=True, text=True, check=True).stdout
+    assert "Gaussian noise" in told
+    assert [line for line in told.splitlines() if line.startswith("started")] == []
 
 
 def test_a_run_prints_the_table_and_leaves_its_files(command, made):
