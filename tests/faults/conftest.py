@@ -6,7 +6,6 @@ import random
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ from tests.eval.tiny_dataset import write_model
 from tests.faults import disks
 from tests.faults.aiming import Aim
 from tests.faults.counting import LATE, PARTS, TRIED
-from tests.faults.running import contents, count_changes, start
+from tests.faults.running import Undisturbed, contents, count_changes, start
 from tests.hub.conftest import clean, dataset, environment, hub  # noqa: F401 - fixtures
 
 THINGS = {
@@ -26,17 +25,6 @@ THINGS = {
     "dog 2": trees.Thing(trees.DOG),
 }
 FRAMES = 6
-
-
-@dataclass(frozen=True)
-class Undisturbed:
-    """A command left alone: its words but for ``--out``, what it made, how long it took."""
-
-    command: str
-    words: list[str]
-    folder: Path
-    files: dict[str, bytes | str]
-    seconds: float
 
 
 @pytest.fixture

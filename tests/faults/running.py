@@ -54,6 +54,17 @@ _WORKERS = ("vidc.processes", "ray::_run_task")
 
 
 @dataclass(frozen=True)
+class Undisturbed:
+    """A command left alone: its words but for ``--out``, what it made, how long it took."""
+
+    command: str
+    words: list[str]
+    folder: Path
+    files: dict[str, bytes | str]
+    seconds: float
+
+
+@dataclass(frozen=True)
 class Ended:
     """How a command ended and what it said on standard error."""
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import random
 import signal
-import time
+from functools import partial
 
 import pytest
 
-from tests.faults.running import contents, interrupt_itself, run, start
+from tests.faults.running import contents, interrupt_itself, run
 
 pytestmark = pytest.mark.slow
 
@@ -29,43 +29,31 @@ def test_hit_once(number, building, request, aim, tmp_path):
     order = random.Random(request.config.option.fault_seed).sample(HITS, len(HITS))
     victim, kind = order[number % len(order)]
     print(f"{signal.Signals(kind).name} to the {victim}")  # noqa: T201 - where the test fails
-    while not aim.hits:
-        out = tmp_path / str(aim.late)
-        words = [*building.words, "--out", out]
-        ended = hit(start("build", words, tmp_path), victim, kind, aim, building.seconds)
+
+    def strike(running):
+        ended = hit(running, victim, kind, aim, building.seconds)
         if victim == "worker":
             ended.assert_well()  # another one does its work
         else:
             ended.assert_stopped_by(kind)
-            run("build", words, tmp_path).assert_well()
-        assert contents(out) == building.files
+        return ended
+
+    aim.strike_again(1, building, tmp_path, strike)
 
 
 def test_killed_again_and_again(building, aim, several, tmp_path):
-    wanted = several(2, 12)
-    while aim.hits < wanted:
-        out = tmp_path / str(aim.late)  # one that was finished cannot be killed again
-        words = [*building.words, "--out", out]
-        ended = hit(start("build", words, tmp_path), "group", signal.SIGKILL, aim, building.seconds)
+    def strike(running):
+        ended = hit(running, "group", signal.SIGKILL, aim, building.seconds)
         ended.assert_stopped_by(signal.SIGKILL)
-        if ended.code == 0 or aim.hits == wanted:
-            run("build", words, tmp_path).assert_well()
-            assert contents(out) == building.files
+        return ended
+
+    aim.strike_again(several(2, 12), building, tmp_path, strike)
 
 
 @pytest.mark.thorough
-def test_an_impatient_user_presses_ctrl_c_twice(building, rng, aim, tmp_path):
-    while not aim.hits:
-        out = tmp_path / str(aim.late)
-        words = [*building.words, "--out", out]
-        running = start("build", words, tmp_path)
-        aim.wait(running, building.seconds)
-        running.signal(signal.SIGINT, group=True)
-        time.sleep(rng.uniform(0, 0.02))
-        ended = aim.hit(running, signal.SIGINT, group=True)
-        assert "Traceback" not in ended.told
-        run("build", words, tmp_path).assert_well()
-        assert contents(out) == building.files
+def test_an_impatient_user_presses_ctrl_c_twice(building, aim, tmp_path):
+    strike = partial(aim.interrupt_twice, seconds=building.seconds, group=True)
+    aim.strike_again(1, building, tmp_path, strike)
 
 
 @pytest.mark.thorough
