@@ -23,8 +23,6 @@ from benchmarks.growth_build import (
     build_workers,
 )
 from benchmarks.growth_eval import (
-    BATCHES,
-    COMPONENTS,
     eval_batch,
     eval_components,
     eval_frames,
@@ -51,6 +49,8 @@ class Amount:
     eval_frames: int = 48
     stored_sides: tuple[int, ...] = (112, 224, 448)
     workers: tuple[int, ...] = (1, 2)
+    components: tuple[int, ...] = (16, 64, 256, 1024)
+    batches: tuple[int, ...] = (1, 4, 16, 64)
     batch_side: int = SIZE
 
 
@@ -62,7 +62,11 @@ QUICK = Amount(
     build_sides=SIDES[::3],
     worker_frames=16,
     eval_frames=8,
-    stored_sides=(112, 448),
+    # An evaluation this short is all start-up: it tells nothing of sizes and workers.
+    stored_sides=(),
+    workers=(),
+    components=(16, 256),
+    batches=(1, 16),
     batch_side=112,
 )
 
@@ -77,9 +81,9 @@ def measure(quick: bool) -> list[Row]:
         workers = build_workers(built, amount.worker_frames, amount.rounds)
         curves = [*build_curves(built, amount), *workers, *eval_curves(evaluated, amount)]
     classifier = network(model())
-    components = eval_components(classifier, batch(), amount.forward_rounds)
-    largest = batch(max(BATCHES), amount.batch_side)
-    curves += [*components, *eval_batch(classifier, largest, amount.rounds)]
+    components = eval_components(classifier, batch(), amount.components, amount.forward_rounds)
+    largest = batch(max(amount.batches), amount.batch_side)
+    curves += [*components, *eval_batch(classifier, largest, amount.batches, amount.rounds)]
     draw(curves, PICTURE)
     return [
         *itertools.chain.from_iterable(curve.rows() for curve in curves),
@@ -99,12 +103,13 @@ def build_curves(folder: Path, amount: Amount) -> list[Curve]:
 
 def eval_curves(folder: Path, amount: Amount) -> list[Curve]:
     """Whole evaluations with the small network: a ResNet-50 would hide all but itself."""
-    frames = 4 * amount.eval_frames
-    return [
-        *eval_frames(folder, [amount.eval_frames * step for step in amount.steps], amount.rounds),
-        *eval_size(folder, amount.stored_sides, frames, amount.rounds),
-        *eval_workers(folder, amount.workers, frames, amount.rounds),
-    ]
+    counts = [amount.eval_frames * step for step in amount.steps]
+    curves = eval_frames(folder, counts, amount.rounds)
+    if amount.stored_sides:
+        curves += eval_size(folder, amount.stored_sides, 4 * amount.eval_frames, amount.rounds)
+    if amount.workers:
+        curves += eval_workers(folder, amount.workers, 4 * amount.eval_frames, amount.rounds)
+    return curves
 
 
 def two_over_one(curve: Curve) -> Row:
@@ -115,7 +120,7 @@ def two_over_one(curve: Curve) -> Row:
 
 def large_over_small(curve: Curve) -> Row:
     """What 256 components cost more than 16."""
-    small, large = (curve.figures[COMPONENTS.index(k)] for k in (16, 256))
+    small, large = (curve.figures[curve.places.index(k)] for k in (16, 256))
     return at_most("UnMix-TNS forward, K = 256 / K = 16", large.over(small), LARGE_OVER_SMALL_K)
 
 

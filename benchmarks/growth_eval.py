@@ -16,8 +16,6 @@ from vidc.eval.models import Classifier
 from vidc.eval.normalization import with_normalization
 from vidc.eval.protocol import load_protocol
 
-COMPONENTS = (16, 64, 256, 1024)
-BATCHES = (1, 4, 16, 64)
 CELLS = 2
 
 
@@ -70,30 +68,34 @@ def _evaluated(folder: Path, dataset: Path, *words: object) -> Ran:
     return ran
 
 
-def eval_components(classifier: Classifier, images: torch.Tensor, rounds: int) -> list[Curve]:
+def eval_components(
+    classifier: Classifier, images: torch.Tensor, components: Sequence[int], rounds: int
+) -> list[Curve]:
     """UnMix-TNS's forward of a ResNet-50, and the memory of a process that does it, by K."""
     # From few to many, and before the times, which this warms up for: what a smaller one leaves
     # behind a larger one uses.
-    peaks = [peak_memory(partial(_unmix_forward, classifier, k, images)) for k in COMPONENTS]
+    peaks = [peak_memory(partial(_unmix_forward, classifier, k, images)) for k in components]
     forwards = {
         str(k): partial(seconds_of, partial(_forward, _unmix(classifier, k), images))
-        for k in COMPONENTS
+        for k in components
     }
     found = alternate(forwards, rounds, warm_up=0)
     figures = tuple(figure.times(1e3) for figure in found.values())
-    places = tuple(map(float, COMPONENTS))
+    places = tuple(map(float, components))
     return [
         Curve("UnMix-TNS forward", "K", "ms", places, figures),
         _memory("UnMix-TNS forward, peak memory", "K", places, peaks),
     ]
 
 
-def eval_batch(classifier: Classifier, images: torch.Tensor, rounds: int) -> list[Curve]:
+def eval_batch(
+    classifier: Classifier, images: torch.Tensor, batches: Sequence[int], rounds: int
+) -> list[Curve]:
     """A forward of a ResNet-50, Source's and UnMix-TNS's, by the batch: the first of the images."""
     parts = {
-        count: images[:count].contiguous(memory_format=torch.channels_last) for count in BATCHES
+        count: images[:count].contiguous(memory_format=torch.channels_last) for count in batches
     }
-    places = tuple(map(float, BATCHES))
+    places = tuple(map(float, batches))
     curves = []
     for name, title in (("bn", "Source"), ("unmix_tns", "UnMix-TNS")):
         network = with_normalization(classifier, name, load_protocol("paper").settings(name), 0)
